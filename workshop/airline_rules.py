@@ -26,9 +26,9 @@ class AirlineAgent(TalkingAgent):
         """Ask for the user id and look the user up."""
         request = self.heard
         while not self.user_id:
-            found = re.search(r"\b[a-z]+_[a-z]+_\d{4}\b", self.heard)
-            if found:
-                self.user_id = found[0]
+            match = re.search(r"\b[a-z]+_[a-z]+_\d{4}\b", self.heard)
+            if match:
+                self.user_id = match[0]
             else:
                 self.tell("What is your user id?")
         self.user = self.read("get_user_details", user_id=self.user_id)
@@ -71,9 +71,9 @@ class AirlineAgent(TalkingAgent):
 
     def _method(self, text: str) -> str:
         for _ in range(3):
-            found = METHOD.search(text)
-            if found:
-                return found[0]
+            match = METHOD.search(text)
+            if match:
+                return match[0]
             for row in self.user["payment_methods"].values():
                 words = {"gift_card": "gift card", "certificate": "certificate"}.get(
                     row["source"], row.get("last_four")
@@ -88,11 +88,11 @@ class AirlineAgent(TalkingAgent):
 
     @staticmethod
     def _cabin_of(text: str) -> str | None:
-        found = re.search(
+        match = re.search(
             r"\b(?:to|in) (basic economy|economy|business)\b|\b(basic economy|economy|business), please",
             text.lower(),
         )
-        return (found[1] or found[2]).replace(" ", "_") if found else None
+        return (match[1] or match[2]).replace(" ", "_") if match else None
 
     @staticmethod
     def _flown(trip: Reservation) -> bool:
@@ -179,9 +179,9 @@ class AirlineAgent(TalkingAgent):
         """Add bags."""
         trip = self._trip(text)
         pattern = re.compile(r"(\d+) checked bag|(no) checked", re.IGNORECASE)
-        found = pattern.search(text) or pattern.search(self.tell("How many bags should there be in all?"))
-        assert found is not None, self.heard
-        bags = int(found[1] or 0)
+        match = pattern.search(text) or pattern.search(self.tell("How many bags should there be in all?"))
+        assert match is not None, self.heard
+        bags = int(match[1] or 0)
         method = self._method(text if METHOD.search(text) or "card" in text else self.heard)
         unpaid = max(0, bags - self._free(trip["cabin"], len(trip["passengers"])))
         code = trip["reservation_id"]

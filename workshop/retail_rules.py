@@ -74,9 +74,9 @@ class RetailAgent(TalkingAgent):
 
     def _order(self, text: str) -> Order | None:
         for _ in range(3):
-            found, hint = ID.search(text), HINT.search(text)
-            if found:
-                return self._row(found[0])
+            match, hint = ID.search(text), HINT.search(text)
+            if match:
+                return self._row(match[0])
             if hint:
                 for order_id in self.user["orders"]:
                     order = self._row(order_id)
@@ -97,9 +97,9 @@ class RetailAgent(TalkingAgent):
     def _method(self, text: str, question: str) -> str:
         for _ in range(3):
             text = text.partition("; but")[0]
-            found = METHOD.search(text)
-            if found:
-                return found[0]
+            match = METHOD.search(text)
+            if match:
+                return match[0]
             for method in self.user["payment_methods"].values():
                 words = {"paypal": "PayPal", "gift_card": "gift card"}.get(
                     method["source"], method.get("last_four")
@@ -303,9 +303,9 @@ class RetailAgent(TalkingAgent):
         return next(variant for variant in variants.values() if variant["options"] == options)
 
     def _place(self, text: str) -> dict[str, str]:
-        found = ADDRESS.search(text) or ADDRESS.search(self.tell("What is the new address?"))
-        assert found is not None, self.heard
-        street, unit, city, state, code, country = found.groups()
+        match = ADDRESS.search(text) or ADDRESS.search(self.tell("What is the new address?"))
+        assert match is not None, self.heard
+        street, unit, city, state, code, country = match.groups()
         return {
             "address1": street, "address2": unit or "", "city": city, "state": state, "country": country,
             "zip": code,
@@ -321,7 +321,7 @@ def _says(text: str, key: str, value: str) -> bool:
     return f"{key} {value}" in parts or value in parts
 
 
-def _matches(options: Mapping[str, str], said: str) -> bool:
-    return not said or all(
-        f"{key} {value}" in said.split(", ") or value in said.split(", ") for key, value in options.items()
+def _matches(options: Mapping[str, str], words: str) -> bool:
+    return not words or all(
+        f"{key} {value}" in words.split(", ") or value in words.split(", ") for key, value in options.items()
     )

@@ -8,7 +8,7 @@ that is its next action. The conversation may be that of another player and may 
 import json
 from collections.abc import Mapping, Sequence
 
-from nlac_bench.envs.tau.actions import Call, parse_action, render_call, render_message
+from nlac_bench.envs.tau.actions import CallAction, parse_action, render_call, render_message
 from nlac_bench.envs.text_env import TextEnv
 from workshop.airline_rules import AirlineAgent
 from workshop.retail_rules import RetailAgent
@@ -33,7 +33,7 @@ class _Heard:
         self._next = 0
         for action, observation in turns:
             parsed = parse_action(action)
-            if isinstance(parsed, Call):
+            if isinstance(parsed, CallAction):
                 self._called[_key(parsed.name, parsed.arguments)] = observation
                 if is_write(parsed.name) and not observation.startswith("Error"):
                     self._written[parsed.name] = observation
@@ -67,8 +67,8 @@ def next_action(env: str, turns: Sequence[tuple[str, str]], first: str) -> str |
 
     None if the conversation is over, or is one that the rules do not cover.
     """
-    heard = _Heard(turns)
-    agent = AGENTS[env](say=heard.say, call=heard.call)
+    listener = _Heard(turns)
+    agent = AGENTS[env](say=listener.say, call=listener.call)
     try:
         agent.play(first)
     except _Decided as decided:

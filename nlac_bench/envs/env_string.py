@@ -47,11 +47,11 @@ def _no_constant(text: str) -> float:
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    arguments = dict(pairs)
+    if len(arguments) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{max(names, key=names.count)!r:.80} occurs twice")
-    return found
+    return arguments
 
 
 def join(name: str, arguments: Mapping[str, object]) -> str:

@@ -27,7 +27,7 @@ class NotApplicableError(Exception):
 
 
 @dataclass(slots=True)
-class Subject:
+class CheckedEnv:
     """The environment under test: how to make it, its Gymnasium id (None without one) and its arguments."""
 
     make: MakeEnv
@@ -56,7 +56,7 @@ class Subject:
             yield env.unwrapped
 
 
-Check = Callable[[Subject], str]
+Check = Callable[[CheckedEnv], str]
 
 
 CHECKS: dict[str, Check] = {}

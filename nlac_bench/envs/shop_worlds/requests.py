@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from nlac_bench.envs.shop_worlds.procedures import Procedure
-from nlac_bench.envs.tau.domain import ToolCall
+from nlac_bench.envs.tau.domain import GoldCall
 from nlac_bench.envs.tau.embedded.parts import call
 from nlac_bench.envs.tau.embedded.retail_parts import Shopper
 from nlac_bench.envs.tau.embedded.retail_tables import address, money
@@ -32,16 +32,16 @@ class Request:
     item_ids: tuple[str, ...] = ()
     new_item_ids: tuple[str, ...] = ()
     products: tuple[str, ...] = ()
-    _golds: dict[Procedure, ToolCall] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _golds: dict[Procedure, GoldCall] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cache of the calls. All worlds share the requests and differ only in their procedures."""
 
-    def gold(self, procedure: Procedure) -> ToolCall:
+    def gold(self, procedure: Procedure) -> GoldCall:
         """Return the call that fulfils the request by ``procedure``."""
         if procedure not in self._golds:
             self._golds[procedure] = self._call(procedure)
         return self._golds[procedure]
 
-    def _call(self, procedure: Procedure) -> ToolCall:
+    def _call(self, procedure: Procedure) -> GoldCall:
         order, items = self.order_id, list(self.item_ids)
         method = self.gift_card if "gift_card" in procedure else self.original
         match self.goal.kind:

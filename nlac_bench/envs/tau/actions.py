@@ -48,7 +48,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallAction:
     """A tool called by name."""
 
     name: str
@@ -62,7 +62,7 @@ class Invalid:
     problem: str
 
 
-ParsedAction: TypeAlias = Message | Call | Invalid
+ParsedAction: TypeAlias = Message | CallAction | Invalid
 
 _ACTION = re.compile(r"(?:^|(?<=\s))\*{0,2}Action:\*{0,2}[ \t\r\n]*")
 _FENCE = re.compile(r"```[A-Za-z_]*[ \t\r\n]*")
@@ -157,7 +157,7 @@ def _parse_call(text: str, start: int) -> ParsedAction:
     if not isinstance(arguments, dict):
         return _invalid(f'"arguments" must be a JSON object, not {_json_type(arguments)}.')
     if name != RESPOND:
-        return Call(name, arguments)
+        return CallAction(name, arguments)
     content = arguments.get("content")
     if not isinstance(content, str):
         return _invalid('"respond" takes one argument, "content", a string: what to say to the user.')

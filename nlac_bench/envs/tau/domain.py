@@ -24,7 +24,7 @@ SPLITS: Mapping[str, tuple[str, ...]] = {"retail": ("train", "dev", "test"), "ai
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class GoldCall:
     """One call of a tool by name, with its arguments."""
 
     name: str
@@ -44,7 +44,7 @@ class Task:
     index: int
     user_id: str
     instruction: str
-    actions: tuple[ToolCall, ...]
+    actions: tuple[GoldCall, ...]
     outputs: tuple[str, ...]
     annotator: str | None = None
     level: str | None = None
@@ -161,7 +161,7 @@ def tasks_from_json(name: str, split: str, rows: list[dict[str, Any]]) -> tuple[
             index=index,
             user_id=row["user_id"],
             instruction=row["instruction"],
-            actions=tuple(ToolCall(call["name"], call["kwargs"]) for call in row["actions"]),
+            actions=tuple(GoldCall(call["name"], call["kwargs"]) for call in row["actions"]),
             outputs=tuple(row["outputs"]),
             annotator=row.get("annotator"),
         )

@@ -7,12 +7,19 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from nlac_bench.envs.tau.actions import RESPOND, Call, Invalid, parse_action, render_call, render_message
+from nlac_bench.envs.tau.actions import (
+    RESPOND,
+    CallAction,
+    Invalid,
+    parse_action,
+    render_call,
+    render_message,
+)
 from nlac_bench.envs.tau.database import Database
-from nlac_bench.envs.tau.domain import Domain, DomainName, Task, ToolCall, load_official
+from nlac_bench.envs.tau.domain import Domain, DomainName, GoldCall, Task, load_official
 from nlac_bench.envs.tau.embedded import SPLITS, load_embedded
 from nlac_bench.envs.tau.invoke import TRANSFER, invoke
-from nlac_bench.envs.tau.reward import Grader
+from nlac_bench.envs.tau.reward import TauGrader
 from nlac_bench.envs.tau.sampling import gather, random_call
 from nlac_bench.envs.tau.selection import selected_tasks
 from nlac_bench.envs.tau.users.base import User, UserKind
@@ -160,16 +167,16 @@ class TauEnv(TextEnv):
         super().__init__(
             task_ids=tuple(self._tasks), split=split, source=domain.source, render_mode=render_mode
         )
-        self._grader = Grader(domain)
+        self._grader = TauGrader(domain)
 
     def conversation(self) -> RecordedConversation:
         """Return the conversation so far, as a line of the file that ``user="replay"`` reads."""
         state = self._state
-        first, *heard = state.heard
+        first, *replies = state.heard
         return {
             "task_id": state.task.task_id,
             "first": first,
-            "turns": [list(turn) for turn in zip(state.said, heard, strict=True)],
+            "turns": [list(turn) for turn in zip(state.said, replies, strict=True)],
         }
 
     # --- playing --------------------------------------------------------------------------------
@@ -190,7 +197,7 @@ class TauEnv(TextEnv):
         parsed = parse_action(action)
         if isinstance(parsed, Invalid):
             return self._invalid(parsed.problem)
-        if isinstance(parsed, Call):
+        if isinstance(parsed, CallAction):
             return self._call(parsed)
         return await self._say(parsed.content)
 
@@ -205,7 +212,7 @@ class TauEnv(TextEnv):
             self._grade(outcome, "user_stop")
         return outcome
 
-    def _call(self, call: Call) -> Outcome:
+    def _call(self, call: CallAction) -> Outcome:
         state = self._state
         result = invoke(self._grader.tools, state.db, call.name, call.arguments)
         gold = self._gold_calls()
@@ -259,14 +266,14 @@ class TauEnv(TextEnv):
             return HANDED_OVER
         return render_message(closing)
 
-    def _gold_calls(self) -> list[ToolCall]:
+    def _gold_calls(self) -> list[GoldCall]:
         return [call for call in self._state.task.actions if call.name not in (TRANSFER, RESPOND)]
 
     def random_action(self, rng: np.random.Generator) -> str:
         """Return a call with arguments drawn by schema and from observed values, or sometimes a message."""
         if rng.random() < 0.15:
-            said = ("Could you tell me more?", "Do you want me to go ahead?", "Done. Anything else?", "No.")
-            return said[int(rng.integers(len(said)))]
+            texts = ("Could you tell me more?", "Do you want me to go ahead?", "Done. Anything else?", "No.")
+            return texts[int(rng.integers(len(texts)))]
         pool = gather(m["content"] for m in self._conversation if m["role"] == "user")
         return render_call(*random_call(rng, self._domain.tools, pool))
 

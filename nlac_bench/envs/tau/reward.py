@@ -61,7 +61,7 @@ class Reward:
 _gold: WeakKeyDictionary[Domain, dict[str, Database]] = WeakKeyDictionary()
 
 
-class Grader:
+class TauGrader:
     """Runs and judges the tasks of a domain."""
 
     def __init__(self, domain: Domain) -> None:
@@ -88,7 +88,7 @@ class Grader:
         """Judge an end state ``db``, given all messages that the agent sent to the user."""
         gold = self.gold(task)
         outputs = {output: _told(output, said) for output in task.outputs}
-        strict = {output: told and _told_strictly(output, said) for output, told in outputs.items()}
+        strict = {output: spoken and _told_strictly(output, said) for output, spoken in outputs.items()}
         return Reward(db.same_as(gold), outputs, strict, gold)
 
     def grade(self, task: Task, db: Database, said: Sequence[str]) -> dict[str, float]:

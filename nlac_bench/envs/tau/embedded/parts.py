@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict, TypeVar
 
-from nlac_bench.envs.tau.domain import Task, ToolCall
+from nlac_bench.envs.tau.domain import GoldCall, Task
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.rows import PaymentMethod
 from nlac_bench.simulators.customer import goals
@@ -14,24 +14,24 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TaskPart:
     """A goal, the calls that fulfil it, and what the user must be told."""
 
     goal: goals.Goal
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[GoldCall, ...] = ()
     outputs: tuple[str, ...] = ()
 
 
-class Reference(TypedDict, total=False):
+class RecordReference(TypedDict, total=False):
     """How a user refers to an order or a reservation: by its id, or by a description."""
 
     record: str
     hint: str
 
 
-def call(name: str, **kwargs: object) -> ToolCall:
+def call(name: str, **kwargs: object) -> GoldCall:
     """Return a gold call."""
-    return ToolCall(name, kwargs)
+    return GoldCall(name, kwargs)
 
 
 def payment(draws: Draws, level: str, method: PaymentMethod, original: bool = False) -> goals.Payment:
@@ -56,7 +56,7 @@ def make_task(
     number: int,
     user_id: str,
     script: goals.Script,
-    parts: Sequence[Part],
+    parts: Sequence[TaskPart],
 ) -> Task:
     """Make task ``index`` of its split and ``number`` of its level; ``place`` is (domain, split, level)."""
     domain, split, level = place

@@ -157,7 +157,7 @@ def load_conversations(path: Path) -> list[RecordedConversation]:
                 isinstance(row["task_id"], str)
                 and isinstance(row["first"], str)
                 and isinstance(row["turns"], list)
-                and all(isinstance(said, str) and isinstance(heard, str) for said, heard in row["turns"])
+                and all(isinstance(sent, str) and isinstance(reply, str) for sent, reply in row["turns"])
             )
         except (ValueError, KeyError, TypeError, RecursionError):
             good = False

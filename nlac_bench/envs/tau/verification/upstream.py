@@ -86,9 +86,9 @@ def _find_envs(source_dir: Path) -> Path:
     for envs in (source_dir / PACKAGE / "envs", source_dir / "envs", source_dir):
         if (envs / marker).is_file():
             return envs
-    found = next(source_dir.glob(f"*/{PACKAGE}/envs/{marker}"), None)  # an unpacked archive
-    if found:
-        return found.parent.parent
+    unpacked = next(source_dir.glob(f"*/{PACKAGE}/envs/{marker}"), None)  # an unpacked archive
+    if unpacked:
+        return unpacked.parent.parent
     raise DataError(
         f"{source_dir} contains no {PACKAGE}/envs/{marker}; pass a checkout of sierra-research/tau-bench"
     )

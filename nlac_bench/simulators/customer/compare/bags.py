@@ -159,36 +159,36 @@ def _own(units: Sequence[Unit], goal: Goal) -> Iterator[Unit]:
 def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
     """Yield what each number of bags after a unit's heading counts, and the number."""
     text, offset = unit.full.replace("_", " "), len(unit.full) - len(unit.text)
-    numbers = [found for found in _NUMBER.finditer(text) if _counts_bags(text, found)]
+    numbers = [match for match in _NUMBER.finditer(text) if _counts_bags(text, match)]
     begin = 0
     label = _LABEL.match(unit.text)
-    for found in numbers:
-        left = text[begin : found.start()]
-        after = _AFTER.match(text, found.end())
-        begin = (after or found).end()
+    for match in numbers:
+        left = text[begin : match.start()]
+        after = _AFTER.match(text, match.end())
+        begin = (after or match).end()
         kind = after.lastgroup if after else label.lastgroup if label else _kind_before(left)
-        if kind == "other" and _NOUNS.match(text, found.end() + 1):
+        if kind == "other" and _NOUNS.match(text, match.end() + 1):
             kind = "total"
-        number = _value(found)
-        if kind == "total" and _PART.match(text, found.end()):
+        number = _value(match)
+        if kind == "total" and _PART.match(text, match.end()):
             continue  # "3 of 4"
-        if _QUOTA.search(text, 0, found.start()):
+        if _QUOTA.search(text, 0, match.start()):
             continue
-        if kind in ("free", "paid") and _WHOLE.search(text, 0, found.start()):
+        if kind in ("free", "paid") and _WHOLE.search(text, 0, match.start()):
             kind = "total"  # "3 of the 4 bags are free"
-        if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
+        if kind in ("free", "paid") and _SETS.search(text[: match.start()]):
             kind = "total"  # "setting it to 3 bags costs nothing"
         if (kind == "each" and _WHY_FREE.search(left)) or any(
-            rule.start() < found.start() < rule.end() for rule in _ALLOWANCE.finditer(text)
+            rule.start() < match.start() < rule.end() for rule in _ALLOWANCE.finditer(text)
         ):
             continue
         if kind == "each":
             kind, number = "total", number * max(1, passengers)
-        if found["article"] and kind == "total" and "another" in found[0]:
+        if match["article"] and kind == "total" and "another" in match[0]:
             kind = "added"
         if kind == "present" and after and _MODAL.search(left):
             kind = "total"
-        if found.start() >= offset and kind and kind not in ("limit", "other"):
+        if match.start() >= offset and kind and kind not in ("limit", "other"):
             yield kind, number
 
 
@@ -197,8 +197,8 @@ def _kind_before(left: str) -> str:
     if _ADDS.search(left):
         return "added"
     kind = "total"
-    for found in _BEFORE.finditer(left):
-        kind = found.lastgroup or ""
+    for match in _BEFORE.finditer(left):
+        kind = match.lastgroup or ""
     if kind == "other" and _NOUNS.search(left):
         return "total"
     if kind == "present" and _MODAL.search(left):
@@ -206,17 +206,17 @@ def _kind_before(left: str) -> str:
     return {"target": "total", "plus": "added", "modal": "total"}.get(kind, kind)
 
 
-def _counts_bags(text: str, found: re.Match[str]) -> bool:
-    if _UNITS.match(text, found.end()):
+def _counts_bags(text: str, match: re.Match[str]) -> bool:
+    if _UNITS.match(text, match.end()):
         return False
-    if found["word"] == "one" and not _NOUNS.search(text) and not _AFTER.match(text, found.end()):
+    if match["word"] == "one" and not _NOUNS.search(text) and not _AFTER.match(text, match.end()):
         return False  # "one word from you is enough"
-    return not (found["word"] and _PRONOUN.search(text, max(0, found.start() - 10), found.start()))
+    return not (match["word"] and _PRONOUN.search(text, max(0, match.start() - 10), match.start()))
 
 
-def _value(found: re.Match[str]) -> int:
-    if found["digits"]:
-        return int(found["digits"])
-    if found["word"]:
-        return NUMBERS.index(found["word"])
-    return 2 if found["pair"] else 0 if found["none"] else 1
+def _value(match: re.Match[str]) -> int:
+    if match["digits"]:
+        return int(match["digits"])
+    if match["word"]:
+        return NUMBERS.index(match["word"])
+    return 2 if match["pair"] else 0 if match["none"] else 1

@@ -68,15 +68,17 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     complete = set(own) <= set(acted)
     if not complete and set(plain) - set(own) - elsewhere:
         return True
-    said = acted if complete or (goal.kind == "return" and set(acted) & set(own)) else [*acted, *plain]
-    said = [product for product in said if product in own]
+    mentioned = acted if complete or (goal.kind == "return" and set(acted) & set(own)) else [*acted, *plain]
+    mentioned = [product for product in mentioned if product in own]
     text = _PREPARING.sub("", "\n".join(unit.full for unit in units))
-    if said:
-        if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
+    if mentioned:
+        if set(mentioned) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
             only = any(ONLY.search(unit.text) for unit in units)
             several = sum(bool(mentions(unit, goal, script)) for unit in units) > 1
             return only or several or names_action(text) or bool(RETAIL_ID.search(text)) or any(methods(text))
-        if any(said.count(name) < own.count(name) and not _several(text, name) for name in set(said)):
+        if any(
+            mentioned.count(name) < own.count(name) and not _several(text, name) for name in set(mentioned)
+        ):
             return True
     else:
         listed = set(named.get("context", []))
@@ -92,18 +94,18 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
 def _several(text: str, product: str) -> bool:
     """Return whether ``text`` names several pieces of ``product`` at once: in the plural or with a number."""
     return any(
-        found[0] != name.lower() or _SEVERAL.search(text, max(0, found.start() - 40), found.start())
+        match[0] != name.lower() or _SEVERAL.search(text, max(0, match.start() - 40), match.start())
         for name in (product, product.rsplit(maxsplit=1)[-1])
-        for found in name_of(name).finditer(text)
+        for match in name_of(name).finditer(text)
     )
 
 
 def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     """Return whether ``units`` propose a value of an option that differs from the one the user wants."""
-    said: dict[tuple[str, str], list[tuple[str, Role]]] = {}
+    stated: dict[tuple[str, str], list[tuple[str, Role]]] = {}
     for product, key, value, role in option_mentions(units, goal, script):
-        said.setdefault((product, key), []).append((value, role))
-    for (product, key), mentioned in said.items():
+        stated.setdefault((product, key), []).append((value, role))
+    for (product, key), mentioned in stated.items():
         things = [thing for thing in goal.items if thing.product == product]
         if any(thing.wanted is None for thing in things):
             continue

@@ -158,5 +158,5 @@ def answers(units: Sequence[Unit], goal: Goal) -> bool:
         return True
     if "\\$" not in goal.answer:  # a number of variants, told above a list of them with their prices
         plain = [_IDS.sub(" ", unit.text) for unit in units if not _AMOUNT.search(unit.text)]
-        return any(re.search(goal.answer, said) for said in plain)
+        return any(re.search(goal.answer, sentence) for sentence in plain)
     return any(_AMOUNT.search(unit.text) and _SUM.search(unit.text) for unit in units)

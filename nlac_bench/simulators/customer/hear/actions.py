@@ -135,10 +135,10 @@ def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: S
 
     A booking has bags and passengers of its own, so nothing beside it is taken for another matter.
     """
-    told = [unit for unit in offers if unit.text.endswith("?")]
-    after = [pair for pair in pairwise(claims) if pair[1] in told and not names_action(pair[1].text)]
+    questions = [unit for unit in offers if unit.text.endswith("?")]
+    after = [pair for pair in pairwise(claims) if pair[1] in questions and not names_action(pair[1].text)]
     sold = [
-        unit for group in (*after, *((unit,) for unit in told)) for unit in group
+        unit for group in (*after, *((unit,) for unit in questions)) for unit in group
         if _SOLD.search(group[0].text)
     ]  # fmt: skip
     if sold or goal.kind in ("ask", "other", "book"):
@@ -147,7 +147,7 @@ def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: S
         pair for pair in after
         if (_CAN.search(pair[0].text) and _ALSO.search(pair[0].text)) or _ON_OFFER.search(pair[0].text)
     ]  # fmt: skip
-    groups += [(unit,) for unit in told if _ALSO.search(unit.text)]
+    groups += [(unit,) for unit in questions if _ALSO.search(unit.text)]
     return [
         unit for group in groups for unit in group
         if all(_elsewhere(group[0].text, own) for own in (goal, *others))
@@ -210,10 +210,10 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         return True
     if fits(text, goal):
         return False
-    said = [*(_besides_goods(unit.text, goal) for unit in units), ""]
+    texts = [*(_besides_goods(unit.text, goal) for unit in units), ""]
     return names_other(text, goal) or any(
         _asks_for_change(one) or (goal.kind != "book" and _offers_change(one, after))
-        for one, after in pairwise(said)
+        for one, after in pairwise(texts)
     )
 
 

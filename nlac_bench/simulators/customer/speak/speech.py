@@ -150,8 +150,8 @@ def identity_again(person: Person, given: Set[str], pick: say.Pick) -> str:
 def details(asked: Iterable[Set[str]], goal: Goal, pick: say.Pick) -> str:
     """Return the slots of each question, in order, as far as the goal has them; empty if it has none."""
     topics = dict.fromkeys(topic for asks in asked for topic in _ORDER if topic in asks)
-    found = [told for topic in topics if (told := _detail(topic, goal, pick))]
-    return " ".join(dict.fromkeys(found))
+    texts = [text for topic in topics if (text := _detail(topic, goal, pick))]
+    return " ".join(dict.fromkeys(texts))
 
 
 def once(text: str) -> str:

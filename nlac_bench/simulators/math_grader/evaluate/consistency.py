@@ -80,8 +80,8 @@ def _holds(evaluate: Evaluator, relation: Node) -> bool | None:
 
 def _is_member(evaluate: Evaluator, element: Node, collection: Node) -> bool | None:
     if collection.op == "set":
-        found = [_holds(evaluate, Node("rel", (element, one), ("=",))) for one in collection.args]
-        return True if True in found else None if None in found else False
+        equalities = [_holds(evaluate, Node("rel", (element, one), ("=",))) for one in collection.args]
+        return True if True in equalities else None if None in equalities else False
     if collection.op == "tuple" and len(collection.args) == 2:
         low, high = collection.args
         operators = tuple("<=" if bracket in "[]" else "<" for bracket in str(collection.value))

@@ -177,16 +177,16 @@ def _attribute(key: str, entry: Mapping[str, str], file: str) -> Attribute:
 
 
 def _closure(categories: Sequence[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
-    found: set[str] = set()
+    closure: set[str] = set()
     stack = list(categories)
     while stack:
         category = stack.pop()
         if category not in parents:
             raise DataError(f"knowledge base: unknown category {category!r}")
-        if category not in found:
-            found.add(category)
+        if category not in closure:
+            closure.add(category)
             stack += parents[category]
-    return found
+    return closure
 
 
 def _mask(members: Sequence[int], length: int) -> np.ndarray:
