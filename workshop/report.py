@@ -86,8 +86,8 @@ class RoleReport:
     """Examples of wrong answers: the end of the prompt, the expected answer, the written answer."""
 
     def figures(self) -> dict[str, object]:
-        """Return the shares of answers; ``of_positives`` and ``of_negatives`` are recognised ones, None
-        without any."""
+        """Return the shares of answers; ``of_positives`` and ``of_negatives`` are recognised ones, None if
+        there are none."""
         positive = [predicted for truth, predicted in self.said if truth]
         negative = [not predicted for truth, predicted in self.said if not truth]
         return {

@@ -105,8 +105,8 @@ def changes_order(action: str) -> bool:
 
 
 def _actions(case: Case, procedure: Procedure) -> Iterator[str]:
-    """Yield the actions of the plan as texts; who settles a price difference reads the profile first, which
-    has the gift card."""
+    """Yield the actions of the plan as texts; before settling a price difference the agent reads the profile,
+    which lists the gift card."""
     (request,) = case.requests
     for each in plan(case.script.person, case.user_id, case.requests, {request.goal.kind: procedure}):
         yield (

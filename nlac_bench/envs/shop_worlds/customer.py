@@ -10,7 +10,7 @@ from nlac_bench.envs.tau.users.scripted import ScriptedUser
 from nlac_bench.simulators.customer import STOP, MessageReading, goals
 
 UNDECIDED = {"cancel": "reason", "return": "payment", "exchange": "payment", "modify_items": "payment"}
-"""Goal → the topic of which the customer says nothing, because the shop's procedure decides it."""
+"""Goal → the topic that the customer does not mention, because the shop's procedure decides it."""
 AS_USUAL = (
     "I leave that to you; please do it the way your shop does it.",
     "That is up to your shop; I have no preference.",

@@ -31,7 +31,7 @@ class Handled(NamedTuple):
 
 
 def receipt(handled: Sequence[Handled]) -> str:
-    """Return what the shop writes to a customer about all changes, which is nothing without any."""
+    """Return what the shop writes to a customer about all changes; empty if there are none."""
     if not handled:
         return ""
     text = f"My receipt says: {' and '.join(each.way for each in handled)}."

@@ -30,8 +30,8 @@ def transfer_to_human_agents(db: Database, summary: object) -> str:
     return "Transfer successful"
 
 
-def found(row: Row | None) -> Row:
-    """Return ``row``, to which another row refers.
+def existing(row: Row | None) -> Row:
+    """Return ``row``, to which another row refers, so that it must exist.
 
     Raises:
         KeyError: ``row`` is None.

@@ -1,4 +1,4 @@
-"""Judges an episode: compares the database with that after the gold calls, and what the user was told.
+"""Judges an episode: compares the database with that after the gold calls, and checks the messages.
 
 The gold calls of a task are replayed once per process, on a separate database. Grading compares the changes
 of two databases, and modifies neither the episode's database nor its messages.

@@ -6,7 +6,7 @@ changes remain when a later step fails. Sums are loops: from Python 3.12 on ``su
 
 import json
 
-from nlac_bench.envs.tau.common import found
+from nlac_bench.envs.tau.common import existing
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.rows import FlightPayment, PassengerRow, WantedFlight
 
@@ -216,9 +216,9 @@ def _offer(db: Database, segment: WantedFlight, cabin: str, passengers: list[Pas
 
 def _charge(db: Database, reservation_id: str, payment_id: str, amount: int) -> str | None:
     """Charge ``amount`` to a payment method (refund it if negative), or return the reason why that failed."""
-    reservation = found(db.get("reservations", reservation_id))
+    reservation = existing(db.get("reservations", reservation_id))
     user_id = reservation["user_id"]
-    methods = found(db.get("users", user_id))["payment_methods"]
+    methods = existing(db.get("users", user_id))["payment_methods"]
     if payment_id not in methods:
         return "Error: payment method not found"
     method = methods[payment_id]

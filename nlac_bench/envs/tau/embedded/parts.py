@@ -85,7 +85,7 @@ def instruction(script: goals.Script, pick: say.Pick) -> str:
     lines = [pick((f"You are {name}, and {known}.", f"Your name is {name} and {known}."))]
     starts: tuple[str, ...] = ("You want to", "You contact support to", "You would like to")
     for goal in script.goals:
-        lines.append(f"{pick(starts)} {say.second_person(_told(goal, pick))}.")
+        lines.append(f"{pick(starts)} {say.second_person(_wish(goal, pick))}.")
         starts = ("Then you want to", "After that you would like to", "Next, you want to")
     lines.append(
         {
@@ -97,7 +97,7 @@ def instruction(script: goals.Script, pick: say.Pick) -> str:
     return " ".join(lines)
 
 
-def _told(goal: goals.Goal, pick: say.Pick) -> str:
+def _wish(goal: goals.Goal, pick: say.Pick) -> str:
     text = say.request(goal, pick, full=True)
     if goal.change:
         change = say.request(goal.change, pick, full=True)

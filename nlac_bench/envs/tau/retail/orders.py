@@ -6,7 +6,7 @@ changes remain when a later step fails. Sums are loops: from Python 3.12 on ``su
 
 import json
 
-from nlac_bench.envs.tau.common import found
+from nlac_bench.envs.tau.common import existing
 from nlac_bench.envs.tau.database import Database, Row
 
 REASONS = ["no longer needed", "ordered by mistake"]
@@ -112,7 +112,7 @@ def modify_pending_order_items(
         _move(db, order, payment_method_id, -difference)
     for item_id, new_item_id in zip(item_ids, new_item_ids, strict=False):
         item = next(item for item in order["items"] if item["item_id"] == item_id)
-        variant = found(db.get("products", item["product_id"]))["variants"][new_item_id]
+        variant = existing(db.get("products", item["product_id"]))["variants"][new_item_id]
         item["item_id"] = new_item_id
         item["price"] = variant["price"]
         item["options"] = variant["options"]
@@ -198,7 +198,7 @@ def _price_difference(db: Database, order: Row, item_ids: list[str], new_item_id
     difference: float = 0
     for item_id, new_item_id in zip(item_ids, new_item_ids, strict=False):
         item = next(item for item in order["items"] if item["item_id"] == item_id)
-        variant = found(db.get("products", item["product_id"]))["variants"].get(new_item_id)
+        variant = existing(db.get("products", item["product_id"]))["variants"].get(new_item_id)
         if variant is None or not variant["available"]:
             return f"Error: new item {new_item_id} not found or available"
         difference = difference + (variant["price"] - item["price"])
@@ -206,7 +206,7 @@ def _price_difference(db: Database, order: Row, item_ids: list[str], new_item_id
 
 
 def _payment_methods(db: Database, order: Row) -> dict[str, Row]:
-    methods: dict[str, Row] = found(db.get("users", order["user_id"]))["payment_methods"]
+    methods: dict[str, Row] = existing(db.get("users", order["user_id"]))["payment_methods"]
     return methods
 
 

@@ -2,7 +2,7 @@
 
 Every number is classified by the words around it: the new total, the present number, the past number, what
 is added, what is free and what is paid for. The words directly after a number decide, otherwise the last
-telling word before it. In a proposal the present number is the one before the change, in a report the one
+such word before it. In a proposal the present number is the one before the change, in a report the one
 after it. Bags of another reservation are not counted.
 """
 
@@ -91,7 +91,7 @@ _SETS = re.compile(
     r"\b(?:set|updat|chang|increas|rais|go|mov|bring|mak|adjust)\w*\b[^.;:,]{0,40}(?<!up )\bto $"
 )
 _LABEL = re.compile(r"[^:\d]*?\b(?:(?P<paid>paid|non-?free|chargeable)|(?P<free>free|included))\b[^:\d]*:")
-"""A table row's name, of which all numbers in the row are: "paid bags: from 0 -> 1"."""
+"""The name of a table row, which gives all numbers in the row their meaning: "paid bags: from 0 -> 1"."""
 _MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
 _WHY_FREE = re.compile(r"\(\W*$|\b(?:as|because|(?:al|even )?though)\b[^.;]*$")
 """Before an allowance that explains a number: "2 free (1 per passenger)"."""
@@ -131,7 +131,7 @@ def wrong_bags(units: Sequence[Unit], goal: Goal, reported: bool = False) -> boo
 
 
 def states_bags(units: Sequence[Unit], goal: Goal) -> bool:
-    """Return whether ``units`` name the goal's number of bags, in whatever role."""
+    """Return whether ``units`` name the goal's number of bags, in any role."""
     named = {number for unit in units for _, number in _counts(unit, len(goal.passengers))}
     return goal.bags in named
 
@@ -193,7 +193,7 @@ def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
 
 
 def _kind_before(left: str) -> str:
-    """Return what the last telling word of ``left`` says that the number after it counts."""
+    """Return what the number after ``left`` counts, according to the last word of ``_BEFORE`` in it."""
     if _ADDS.search(left):
         return "added"
     kind = "total"

@@ -86,8 +86,8 @@ def misreported(
     """Return the topics on which a report that ``goal`` is done contradicts it.
 
     The sentence that reports it decides on the action; the values of the whole message are compared, with the
-    part of the goal that they are about. Of what was ``agreed`` a report may tell more, such as what else the
-    order contains: it contradicts the goal only where it does not state the goal's own values.
+    part of the goal that they are about. A report of an ``agreed`` change may contain more, such as the rest
+    of the order: it contradicts the goal only where it does not state the goal's own values.
     """
     wrong = _misreported(heard, goal, script, current)
     return [topic for topic in wrong if not (agreed and _states(topic, heard.stated, goal, script))]
@@ -106,7 +106,7 @@ def _misreported(heard: MessageReading, goal: Goal, script: Script, current: int
 
 
 def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bool:
-    """Return whether ``units`` state the goal's values of ``topic``, whatever else they name."""
+    """Return whether ``units`` state the goal's values of ``topic``, even if they also name other values."""
     match topic:
         case "items":
             return acts_on_own(units, goal, script)
@@ -190,7 +190,7 @@ def states_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
 
 
 def tells_result(heard: MessageReading, goal: Goal, script: Script) -> bool:
-    """Return whether a message that asks nothing states the goal's values, or takes leave."""
+    """Return whether a message that asks nothing states the goal's values, or says goodbye."""
     if heard.confirm or heard.announced or heard.wait or heard.questions or heard.refused:
         return False
     if FAREWELL.search(heard.text):
@@ -211,7 +211,7 @@ _ALTERNATIVES = re.compile(
     r"\bno longer (?:need|want)\w*[^.;:()]{0,12}(?:/|\bor\b|\band\b|,)[^.;:()]{0,24}\bmistake\b|"
     r"\bmistake\b[^.;:()]{0,12}(?:/|\bor\b|\band\b|,)[^.;:()]{0,12}\bno longer (?:need|want)\w*"
 )
-"""The reasons that there are: "we accept two (no longer needed / ordered by mistake)"."""
+"""A list of the valid reasons: "we accept two (no longer needed / ordered by mistake)"."""
 
 
 _OF_ORDERS = frozenset({"no longer needed", "ordered by mistake"})
@@ -225,7 +225,7 @@ _GIVEN = re.compile(
 def awaits_yes(heard: MessageReading, goal: Goal, script: Script) -> bool:
     """Return whether a message states the whole change, asks for nothing else and does not report it.
 
-    Such a message waits for a yes, in whatever words it closes: "One short nod, and off it goes."
+    Such a message waits for a yes, however it ends: "One short nod, and off it goes."
     """
     if heard.reports or heard.wait or heard.more or heard.left_open or heard.asks - {"unclear"}:
         return False

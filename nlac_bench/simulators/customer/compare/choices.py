@@ -45,7 +45,7 @@ _ITEMS = re.compile(r"(?:the )?(?:items?|products?|articles?) to \w+\?")
 
 
 def unchanged(heard: MessageReading, goal: Goal, script: Script) -> str:
-    """Return the values, which stay, of the options that a question names: "Does the hood stay?"."""
+    """Return the unchanged values of the options that a question names: "Does the hood stay?"."""
     if goal.kind not in ("exchange", "modify_items"):
         return ""
     asked = heard.claims if _KEEP_IT.search(joined(heard.proposed)) else heard.proposed
@@ -68,8 +68,8 @@ _KEEP_IT = re.compile(
 def subject(heard: MessageReading, goal: Goal) -> frozenset[str]:
     """Return what an open question without a noun ("Which one?", "Changed to what?") is about.
 
-    Values that the message names tell the subject; without any it is what the goal changes. A question of a
-    few words tells nothing.
+    The values that the message names determine the subject; if it names none, it is what the goal changes. A
+    question of a few words has no subject.
     """
     text = heard.text
     named = {match[2] for match in slots.methods(text)} | ({"original"} if "original" in text else set())

@@ -22,7 +22,7 @@ _PREPARING = re.compile(
     r"\bbefore i (?:\w+ ){0,2}?(?:prepare|set|submit|do|go|process|create|file|make|place|start|"
     r"finali[sz]e)\b[^,:;.?]*[,:]"
 )
-"""Leads to a question about a detail, and proposes nothing: "before I prepare the exchange, …"."""
+"""Introduces a question about a detail and proposes nothing: "before I prepare the exchange, …"."""
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
@@ -51,7 +51,7 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     """Return whether ``units`` propose goods that are not in the goal, or omit some that are.
 
     A foreign product counts if the goal's action governs it; listing an order's contents and naming what the
-    user keeps are no proposals.
+    user keeps are not proposals.
     """
     if not goal.items:
         return False
@@ -117,7 +117,7 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
             if _reverses(mentioned, new):
                 return True
             continue
-        if named - old - new and not new <= named:  # another value is named, in whatever role, but not this
+        if named - old - new and not new <= named:  # another value is named, in any role, but not this
             return True
         if (aimed | plain) - old - new:
             return True

@@ -133,7 +133,7 @@ def reports_something(units: Sequence[Unit]) -> bool:
 
 
 def finishes(units: Sequence[Unit]) -> bool:
-    """Return whether ``units`` say of something, whatever it is, that it has been carried out."""
+    """Return whether ``units`` say that anything has been carried out."""
     return any(_FINISHED.search(unit.full) for unit in units)
 
 

@@ -55,7 +55,7 @@ _NO_NAMES = re.compile(
     r"ticket|tickets|to|total|travel|travellers|travelling|trip|two|visa|way|we|will|"
     r"with|without|you|your)\b"
 )
-"""Words that stand beside a traveller and are no names: "for you and your party", "and checked bags"."""
+"""Words beside a traveller that are not names: "for you and your party", "and checked bags"."""
 _COUNT = re.compile(r"\b(\d|one|two|three|four|five) (?:passengers?|travell?ers?|people|adults?)\b")
 _NUMBERS = ("", "one", "two", "three", "four", "five")
 

@@ -117,7 +117,7 @@ _BY_THE_WAY = re.compile(
 
 
 def _absent(wanted: Mapping[str, str], named: Set[tuple[str, str]]) -> bool:
-    """Return whether flights are ``named``, in whatever role, but one ``wanted`` or its date is not."""
+    """Return whether flights are ``named``, in any role, but one ``wanted`` or its date is not."""
     for number, date in wanted.items():
         dates = {when for name, when in named if name == number}
         if named and (not dates or (any(dates) and not {date, ""} & dates)):

@@ -23,7 +23,7 @@ ADDRESS = (
 class Named:
     """An address as far as a text names it; ``own`` says that its street is the user's.
 
-    ``other``: it contains words that are no part of the user's address, in the place of a city.
+    ``other``: it contains words that are not part of the user's address, in the place of a city.
     """
 
     start: int
@@ -173,7 +173,7 @@ _NO_CITY = re.compile(
     r"order|out|over|place|present|profile|rather|replaces?|replaced|same|save|saved|set|shall|ship|shipping|"
     r"should|so|still|than|that|the|then|there|this|to|verified|was|we|which|will|with|would|you|your|zip)\b"
 )
-"""Words after a street that are no city: "13 canal st for your order"."""
+"""Words after a street that are not a city: "13 canal st for your order"."""
 _WORDS = frozenset({"in", "or", "me", "ok", "hi", "oh", "id", "la", "de", "ma", "pa", "al", "as", "co", "mo"})
 """Codes of states that may be words."""
 _USA = re.compile(r"u[., ]{0,2}s[., ]{0,2}a|usa?|united states(?: of america)?|america")

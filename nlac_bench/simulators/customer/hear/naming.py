@@ -38,7 +38,7 @@ _NO_GOODS = re.compile(
     r"\bin (?:the|its|their) (?:original )?box\b|"
     r"\b(?:gift|credit|debit) cards?\b|\b(?:to|onto|on) cards\b"
 )
-"""Names an order or nothing at all, but no goods: "are you on board?"."""
+"""Names an order or nothing, but not goods: "are you on board?"."""
 
 
 def names_items(units: Sequence[Unit], goal: Goal) -> bool:

@@ -34,7 +34,7 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
     streets = [named for named, _ in addresses if named.street]
     whole = [named for named in streets if named.own and named.get("zip")]
     if streets and not any(named.fits(place) for named in whole or streets):
-        return True  # in whatever role: addresses are named, but not the user's
+        return True  # in any role: addresses are named, but not the user's
     flat = short(" ".join(unit.full for unit in units))
     if _other_city(flat, place) or _other_label(units, place):
         return True

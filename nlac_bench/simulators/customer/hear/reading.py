@@ -288,7 +288,7 @@ def _offers_transfer(parts: Sequence[Unit], text: str) -> bool:
 
 
 def _in_stock(claim: Unit) -> Unit:
-    """Return ``claim`` without the clauses that say that something is not in stock: nobody proposes that."""
+    """Return ``claim`` without the clauses that say that something is not in stock, which propose nothing."""
     if not signals.UNAVAILABLE.search(claim.full):
         return claim
     clauses = [] if signals.UNAVAILABLE.search(claim.heading) else _CLAUSES.split(claim.text)

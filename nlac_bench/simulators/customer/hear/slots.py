@@ -124,7 +124,7 @@ _RULE = re.compile(
 
 
 def names_payment(units: Sequence[Unit], goal: Goal) -> bool:
-    """Return whether ``units`` name the goal's payment method, in whatever role."""
+    """Return whether ``units`` name the goal's payment method, in any role."""
     paid = goal.payment
     named = {value for value, _, _ in spoken(units, _own_methods)}
     if paid is None or not named or _absent(named, paid):
@@ -155,7 +155,7 @@ def methods(text: str) -> Iterable[tuple[int, int, str]]:
 
 
 def _absent(named: set[str], paid: Payment) -> bool:
-    """Return whether methods are ``named``, in whatever role, but ``paid`` is not one of them."""
+    """Return whether methods are ``named``, in any role, but ``paid`` is not one of them."""
     ids = {value for value in named if PAYMENT_ID.fullmatch(value)}
     if ids:  # those of other sources may stand beside the user's in words: "your Visa, no longer paypal_123"
         others = {value for value in ids if not value.startswith(paid.source)}

@@ -69,7 +69,7 @@ _PICTURE = re.compile(
     r"should|do|does|would|"
     r"can|could|may|is|are|i|we|let|please|just|if|any\w*|need)\b)"
 )
-"""A picture that separates two sentences in place of a full stop."""
+"""An emoji that separates two sentences in place of a full stop."""
 _THUMBS = re.compile(
     r"👍\W{0,3}(?:or|/)\W{0,3}👎|\byay or nay\b|\byea or nay\b|\bgo or no[- ]go\b|\bdeal or no deal\b|"
     r"\by or n\b|(?:\[[ x_]?\]|[☐□○]) ?yes\W+(?:\[[ x_]?\]|[☐□○])? ?no\b"

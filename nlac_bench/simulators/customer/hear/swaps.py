@@ -1,4 +1,4 @@
-"""Tells what is given from what is received in "exchange A for B" and "change A to B".
+"""Distinguishes what is given from what is received in "exchange A for B" and "change A to B".
 
 The verb's object is what the user has, and what follows the preposition is what the user gets, whichever
 words describe them. A value that another word calls the present one or the kept one keeps that role.

@@ -69,7 +69,7 @@ class Answers(Moves):
         )
 
     def _identify_again(self, heard: MessageReading, goal: Goal) -> str:
-        """Answer that the user was not found: with what it has not told yet, if there is such."""
+        """Answer that the user was not found, with identity data that it has not told yet, if any."""
         person, given = self._script.person, self._now.given
         if not given and heard.asks & IDENTITY:
             return self._identify(heard, goal)
@@ -78,7 +78,7 @@ class Answers(Moves):
         return self._say_again(f"{told} {self._details(heard, {'request'}, goal)}".strip())
 
     def _introduce(self, asks: Set[str]) -> None:
-        """Note which data of its identity the user tells when it is asked for ``asks``."""
+        """Record which identity data the user tells when it is asked for ``asks``."""
         self._now.introduced = True
         self._now.given |= {speech.identity_key(asks, self._script.person)}
 

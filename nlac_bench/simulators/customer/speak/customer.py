@@ -21,8 +21,8 @@ class Customer(Answers):
 
     It opens with a request, identifies itself and gives details when asked, answers choices, confirms a
     proposal only if nothing in it contradicts its goal, corrects wrong values, changes its mind if its script
-    says so, accepts refusals of forbidden requests, and ends with ``STOP``. What it was not asked for and has
-    not said, it does not tell; after a message that it cannot read it asks what was meant or repeats what it
+    says so, accepts refusals of forbidden requests, and ends with ``STOP``. It tells
+    only what it is asked for; after a message that it cannot read it asks what was meant or repeats what it
     has said. Reading a message (``hear``) and comparing it with the goal (``compare``) are separate from
     deciding what to answer, which is done here. The customer sees only the conversation, and gives up after
     repeated wrong proposals or many turns without progress.
@@ -145,7 +145,7 @@ class Customer(Answers):
     def _reported(self, heard: MessageReading, goal: Goal) -> bool:
         """Return whether the agent says that the goal has been fulfilled.
 
-        What was not agreed is done only if its own action is reported, and nothing about it is asked.
+        A goal that was not agreed counts as done only if the message reports its action and asks nothing.
         """
         if goal.kind == "ask":
             return False
