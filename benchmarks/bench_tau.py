@@ -24,7 +24,7 @@ from nlac_bench.envs.tau import TauAirlineEnv, TauRetailEnv
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import TABLES, Domain, load_official
 from nlac_bench.envs.tau.invoke import invoke
-from nlac_bench.envs.tau.reward import Grader
+from nlac_bench.envs.tau.reward import TauGrader
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("NLAC_BENCH_DATA"), reason="NLAC_BENCH_DATA is not set to the folder with the data"
@@ -50,7 +50,7 @@ def load_tables(name: str) -> dict[str, Any]:
     return {table: json.loads((folder() / name / f"{table}.json").read_bytes()) for table in TABLES[name]}
 
 
-def played(grader: Grader, domain: Domain) -> list[tuple[Any, Database]]:
+def played(grader: TauGrader, domain: Domain) -> list[tuple[Any, Database]]:
     """Play the gold calls of the test tasks; returns tasks and databases for grading."""
     ends = []
     for task in domain.tasks["test"]:
@@ -84,7 +84,7 @@ def test_reset(benchmark: Any, name: str, row: Row, short: bool) -> None:
 @DOMAINS
 def test_reward(benchmark: Any, name: str, row: Row, short: bool) -> None:
     domain = load_official(name, folder())
-    grader = Grader(domain)
+    grader = TauGrader(domain)
     ends = played(grader, domain)
 
     def whole(task: Any, db: Database) -> bool:
@@ -114,7 +114,7 @@ def test_reward(benchmark: Any, name: str, row: Row, short: bool) -> None:
 @DOMAINS
 def test_step(benchmark: Any, name: str) -> None:
     domain = load_official(name, folder())
-    grader = Grader(domain)
+    grader = TauGrader(domain)
     calls = [call for task in domain.tasks["test"] for call in task.actions]
 
     def run() -> None:
@@ -137,7 +137,7 @@ def test_hash(benchmark: Any, name: str) -> None:
 @DOMAINS
 def test_memory_of_many_episodes(benchmark: Any, name: str, row: Row, short: bool) -> None:
     domain = load_official(name, folder())
-    grader = Grader(domain)
+    grader = TauGrader(domain)
     tasks = domain.tasks["test"]
 
     def play() -> list[Database]:
@@ -173,7 +173,7 @@ def test_against_the_original(benchmark: Any, name: str, row: Row) -> None:
     original = get_env(name, "human", "", "test", task_index=0)
     original.user = types.SimpleNamespace(reset=lambda instruction: "", get_total_cost=lambda: 0.0)
     domain = load_official(name, folder())
-    grader = Grader(domain)
+    grader = TauGrader(domain)
     ends = played(grader, domain)
     reset = median_s(lambda: original.reset(0), 5)
     reward = median_s(original.calculate_reward, 5)

@@ -100,12 +100,12 @@ def explain(model: type[BaseModel], values: Mapping[str, Any], error: Validation
     owner: Any = model
     names: list[str] = []
     field: FieldInfo | None = None
-    found: Any = values
+    value: Any = values
     for part in fault["loc"]:  # descend into nested tables; a fault in a list item is reported for the list
         fields = getattr(owner, "model_fields", None)
         if fields is not None and fault["type"] == "extra_forbidden" and part not in fields:
             return "".join(f"{name}: " for name in names) + explain_unknown(str(part), owner)
-        if fields is not None and fault["type"] == "missing" and part not in found:
+        if fields is not None and fault["type"] == "missing" and part not in value:
             return ".".join([*names, str(part)]) + " is not set"
         if fields is not None:
             field = fields[str(part)]
@@ -115,7 +115,7 @@ def explain(model: type[BaseModel], values: Mapping[str, Any], error: Validation
         else:
             break
         names.append(str(part))
-        found = found[part] if isinstance(found, Mapping) else getattr(found, str(part))
+        value = value[part] if isinstance(value, Mapping) else getattr(value, str(part))
     if field is None:
         return str(fault["msg"])
     if fault["type"].startswith(("greater_than", "less_than")):
@@ -123,7 +123,7 @@ def explain(model: type[BaseModel], values: Mapping[str, Any], error: Validation
     else:
         nested = len(names) > 1 and typing.get_origin(kinds(field.annotation)[0]) is dict
         wanted = " or ".join(map(_name, [owner] if nested else kinds(field.annotation)))
-    return f"{'.'.join(names)} must be {wanted}, got {found!r}"
+    return f"{'.'.join(names)} must be {wanted}, got {value!r}"
 
 
 def explain_unknown(name: str, model: type[BaseModel]) -> str:
@@ -133,8 +133,8 @@ def explain_unknown(name: str, model: type[BaseModel]) -> str:
 
 def bounds(field: FieldInfo) -> str:
     """Return the bounds of ``field`` in words, such as ``at least 0 and at most 1``; empty without bounds."""
-    found = [(getattr(limit, key, None), word) for key, word in _BOUNDS for limit in field.metadata]
-    return " and ".join(f"{word} {limit:g}" for limit, word in found if limit is not None)
+    limits = [(getattr(limit, key, None), word) for key, word in _BOUNDS for limit in field.metadata]
+    return " and ".join(f"{word} {limit:g}" for limit, word in limits if limit is not None)
 
 
 def _name(kind: Any) -> str:

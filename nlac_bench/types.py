@@ -13,6 +13,13 @@ Message: TypeAlias = dict[str, Any]
 """A chat message in the format of OpenAI-compatible servers; has at least ``role`` and ``content``."""
 
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
+ToolSchema: TypeAlias = dict[str, Any]
+"""A tool in OpenAI's function format, as parsed from JSON."""
+
+Info: TypeAlias = dict[str, Any]
+"""The ``info`` or ``options`` of an environment; Gymnasium allows values of any type."""
+StepResult: TypeAlias = tuple[str, float, bool, bool, Info]
+"""What ``step`` of a text environment returns: observation, reward, terminated, truncated, info."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,7 @@ class Turn:
     finish: str = "stop"
     weight_version: int = 0
     usage: Usage = field(default_factory=Usage)
-    info: dict[str, Any] = field(default_factory=dict)
+    info: Info = field(default_factory=dict)
 
     @property
     def played(self) -> bool:
@@ -118,7 +125,7 @@ class Episode:
     truncated: bool = False
     success: bool | None = None
     end_reason: str = ""
-    info: dict[str, Any] = field(default_factory=dict)
+    info: Info = field(default_factory=dict)
     usage: dict[str, Usage] = field(default_factory=dict)
     seconds: float = 0.0
 

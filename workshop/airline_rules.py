@@ -2,8 +2,8 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
+from nlac_bench.envs.tau.rows import Reservation
 from workshop.service_agent import Over, TalkingAgent
 
 CODE = re.compile(r"\b(?=[A-Z]*\d)[A-Z0-9]{6}\b")
@@ -20,15 +20,15 @@ TODAY, YESTERDAY = "2024-05-15", "2024-05-14T15"
 class AirlineAgent(TalkingAgent):
     """The agent that serves the user of an airline task."""
 
-    trips: dict[str, dict[str, Any]] = field(default_factory=dict)
+    trips: dict[str, Reservation] = field(default_factory=dict)
 
     def authenticate(self) -> None:
         """Ask for the user id and look the user up."""
         request = self.heard
         while not self.user_id:
-            found = re.search(r"\b[a-z]+_[a-z]+_\d{4}\b", self.heard)
-            if found:
-                self.user_id = found[0]
+            match = re.search(r"\b[a-z]+_[a-z]+_\d{4}\b", self.heard)
+            if match:
+                self.user_id = match[0]
             else:
                 self.tell("What is your user id?")
         self.user = self.read("get_user_details", user_id=self.user_id)
@@ -53,7 +53,7 @@ class AirlineAgent(TalkingAgent):
 
     # --- slots ----------------------------------------------------------------------------------
 
-    def _trip(self, text: str) -> dict[str, Any]:
+    def _trip(self, text: str) -> Reservation:
         code, hint = CODE.search(text), HINT.search(text)
         if code:
             return self._row(code[0])
@@ -64,16 +64,16 @@ class AirlineAgent(TalkingAgent):
                     return row
         return self._trip(self.tell("What is the reservation id?"))
 
-    def _row(self, code: str) -> dict[str, Any]:
+    def _row(self, code: str) -> Reservation:
         if code not in self.trips:
             self.trips[code] = self.read("get_reservation_details", reservation_id=code)
         return self.trips[code]
 
     def _method(self, text: str) -> str:
         for _ in range(3):
-            found = METHOD.search(text)
-            if found:
-                return found[0]
+            match = METHOD.search(text)
+            if match:
+                return match[0]
             for row in self.user["payment_methods"].values():
                 words = {"gift_card": "gift card", "certificate": "certificate"}.get(
                     row["source"], row.get("last_four")
@@ -88,21 +88,21 @@ class AirlineAgent(TalkingAgent):
 
     @staticmethod
     def _cabin_of(text: str) -> str | None:
-        found = re.search(
+        match = re.search(
             r"\b(?:to|in) (basic economy|economy|business)\b|\b(basic economy|economy|business), please",
             text.lower(),
         )
-        return (found[1] or found[2]).replace(" ", "_") if found else None
+        return (match[1] or match[2]).replace(" ", "_") if match else None
 
     @staticmethod
-    def _flown(trip: dict[str, Any]) -> bool:
+    def _flown(trip: Reservation) -> bool:
         return any(leg["date"] < TODAY for leg in trip["flights"])
 
     def _price(self, origin: str, destination: str, number: str, date: str) -> dict[str, int]:
         offers = self.read("search_direct_flight", origin=origin, destination=destination, date=date)
         return next(dict(offer["prices"]) for offer in offers if offer["flight_number"] == number)
 
-    def _is_cancelled(self, trip: dict[str, Any]) -> bool:
+    def _is_cancelled(self, trip: Reservation) -> bool:
         # an upcoming flight that no search returns has been cancelled
         for leg in trip["flights"]:
             offers = self.read(
@@ -179,9 +179,9 @@ class AirlineAgent(TalkingAgent):
         """Add bags."""
         trip = self._trip(text)
         pattern = re.compile(r"(\d+) checked bag|(no) checked", re.IGNORECASE)
-        found = pattern.search(text) or pattern.search(self.tell("How many bags should there be in all?"))
-        assert found is not None, self.heard
-        bags = int(found[1] or 0)
+        match = pattern.search(text) or pattern.search(self.tell("How many bags should there be in all?"))
+        assert match is not None, self.heard
+        bags = int(match[1] or 0)
         method = self._method(text if METHOD.search(text) or "card" in text else self.heard)
         unpaid = max(0, bags - self._free(trip["cabin"], len(trip["passengers"])))
         code = trip["reservation_id"]

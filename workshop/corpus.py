@@ -59,7 +59,7 @@ TEACHINGS: Mapping[str, Teaching] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CorpusRow:
     """A training example: ``answer`` follows ``prompt``."""
 
     role: Taught
@@ -81,7 +81,7 @@ class _Step:
     """The environment's observations after this action and after the next one."""
 
 
-def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
+def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[CorpusRow]]:
     """Yield the rows of episodes ``first`` to ``count`` (exclusive) of the training split of ``name``.
 
     An episode depends only on its number and ``seed``.
@@ -103,7 +103,7 @@ def _taught(name: str) -> tuple[TextEnv, Sequence[str]]:
     return more, [task_id for task_id in more.task_ids if generate(task_id).statement not in theirs]
 
 
-def episode_rows(env: TextEnv, task_id: str, rng: random.Random) -> list[Row]:
+def episode_rows(env: TextEnv, task_id: str, rng: random.Random) -> list[CorpusRow]:
     """Play one episode of a task, and return the rows of all roles for it.
 
     The first row is that of the last action, whose prompt contains the whole conversation.
@@ -160,7 +160,7 @@ class _Tried:
     future: str
     success: bool
     verdict: Verdict | None
-    rows: list[Row]
+    rows: list[CorpusRow]
 
 
 def _criticised(
@@ -210,7 +210,7 @@ def _forked(
     return [_criticised(teaching, prompts, played[0], success, rng)]
 
 
-def _backup_row(prompts: CompactPrompts, step: _Step, after: State, ahead: _Tried) -> Row:
+def _backup_row(prompts: CompactPrompts, step: _Step, after: State, ahead: _Tried) -> CorpusRow:
     """Return the row that derives the future of an action from that of the next action."""
     transition = Transition(
         state=step.state, action=step.action, reward=0.0, next_state=after, terminated=False, success=None,
@@ -226,7 +226,7 @@ def _backup_row(prompts: CompactPrompts, step: _Step, after: State, ahead: _Trie
 
 def _aggregator_row(
     teaching: Teaching, prompts: CompactPrompts, step: _Step, future: str, skill: Skill, rng: random.Random
-) -> Row:
+) -> CorpusRow:
     """Return the row that merges three futures of an action into the first that has the outcome of the
     majority."""
     futures = [future]
@@ -238,7 +238,7 @@ def _aggregator_row(
     return _row("aggregator", prompts.aggregator(step.state, step.action, futures), merged)
 
 
-def _picker_row(prompts: CompactPrompts, state: State, tried: list[_Tried], rng: random.Random) -> Row:
+def _picker_row(prompts: CompactPrompts, state: State, tried: list[_Tried], rng: random.Random) -> CorpusRow:
     """Return the row whose answer is the best action's number: optimal before successful before the
     others."""
     rng.shuffle(tried)
@@ -248,6 +248,6 @@ def _picker_row(prompts: CompactPrompts, state: State, tried: list[_Tried], rng:
     return _row("picker", prompts.picker(state, shown), str(best + 1))
 
 
-def _row(role: Taught, prompt: Prompt, answer: str, truth: bool | None = None) -> Row:
+def _row(role: Taught, prompt: Prompt, answer: str, truth: bool | None = None) -> CorpusRow:
     text = cast(str, prompt.messages[0]["content"])
-    return Row(role, text, prompt.codec.encode(answer.strip()), truth)
+    return CorpusRow(role, text, prompt.codec.encode(answer.strip()), truth)

@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 from nlac_bench.agents.roles.compact import CompactPrompts, brief
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt
 from nlac_bench.agents.roles.transition import State, Transition
-from workshop.corpus import Row, Taught
+from workshop.corpus import CorpusRow, Taught
 
 MOST_FUTURES = 5
 """The evaluator is taught on one future in half of its rows, else on 2 to this many."""
@@ -39,7 +39,7 @@ Advise: TypeAlias = Callable[[str, str], Advice | None]
 
 
 @dataclass(slots=True)
-class Step:
+class TaughtStep:
     """A step: the state, the action, and the observations after this action and after the next one."""
 
     state: State
@@ -47,12 +47,12 @@ class Step:
     heard: list[str]
 
 
-def clauses_of(steps: Sequence[Step], success: bool) -> list[str]:
+def clauses_of(steps: Sequence[TaughtStep], success: bool) -> list[str]:
     """Return what followed the actions of an episode, without its outcome."""
     return [future_of(steps, number, success).rpartition("; ")[0] for number in range(len(steps))]
 
 
-def future_of(steps: Sequence[Step], number: int, success: bool, reasons: str = "") -> str:
+def future_of(steps: Sequence[TaughtStep], number: int, success: bool, reasons: str = "") -> str:
     """Return the future of a step in hindsight; for ``reasons`` see ``step_rows``."""
     return _explained(CompactPrompts().hindsight(steps[number].heard, success), reasons)
 
@@ -62,7 +62,7 @@ def _explained(future: str, reasons: str) -> str:
     return f"{reasons}; {future.rpartition('; ')[2]}" if reasons else future
 
 
-def criticised(steps: Sequence[Step], choice: Callable[[int], bool], rng: random.Random) -> list[int]:
+def criticised(steps: Sequence[TaughtStep], choice: Callable[[int], bool], rng: random.Random) -> list[int]:
     """Return the numbers of the criticised steps: one at which there is a ``choice``, and another one."""
     numbers = rng.sample(range(len(steps)), len(steps))
     numbers.sort(key=lambda i: not choice(i))  # stable: choices first
@@ -70,7 +70,7 @@ def criticised(steps: Sequence[Step], choice: Callable[[int], bool], rng: random
 
 
 def step_rows(
-    steps: Sequence[Step],
+    steps: Sequence[TaughtStep],
     number: int,
     success: bool,
     tried: Sequence[str],
@@ -78,7 +78,7 @@ def step_rows(
     futures: Sequence[str],
     rng: random.Random,
     reasons: str = "",
-) -> Iterator[Row]:
+) -> Iterator[CorpusRow]:
     """Yield the rows of all roles but the policy for a step.
 
     Args:
@@ -95,8 +95,8 @@ def step_rows(
     yield row("successor", prompts.successor(step.state, step.action), future, truth=success)
     if number:
         before = steps[number - 1]
-        heard = before.heard[0]
-        yield backup_row(before.state, before.action, heard, step.state, step.action, future, reasons)
+        observation = before.heard[0]
+        yield backup_row(before.state, before.action, observation, step.state, step.action, future, reasons)
     for make in (evaluator_row, refiner_row):
         yield make(step.state, rng.choice(tried), advise, futures, rng)
     if rng.random() < MERGED:
@@ -133,7 +133,7 @@ def ended(clauses: str, success: bool) -> str:
 
 def evaluator_row(
     state: State, action: str, advise: Advise, futures: Sequence[str], rng: random.Random
-) -> Row:
+) -> CorpusRow:
     """Return the row whose answer is the critique of 1 to ``MOST_FUTURES`` futures.
 
     Args:
@@ -141,21 +141,25 @@ def evaluator_row(
     """
     count = 1 if rng.random() < 0.5 else rng.randint(2, MOST_FUTURES)
     clauses, wins = _drawn(futures, count, rng)
-    said, _ = critique(action, clauses, wins, advise)
+    criticism, _ = critique(action, clauses, wins, advise)
     prompt = CompactPrompts().evaluator(state, action, list(map(ended, clauses, wins)))
-    return row("evaluator", prompt, said.text, truth=said.optimal)
+    return row("evaluator", prompt, criticism.text, truth=criticism.optimal)
 
 
-def refiner_row(state: State, action: str, advise: Advise, futures: Sequence[str], rng: random.Random) -> Row:
+def refiner_row(
+    state: State, action: str, advise: Advise, futures: Sequence[str], rng: random.Random
+) -> CorpusRow:
     """Return the row whose answer is the advised action, or the same action if none is advised."""
     clauses, wins = _drawn(futures, rng.randint(1, 2), rng, 1 - REJECTED)
-    said, advice = critique(action, clauses, wins, advise)
-    return row("refiner", CompactPrompts().refiner(state, action, said), advice.action if advice else action)
+    criticism, advice = critique(action, clauses, wins, advise)
+    return row(
+        "refiner", CompactPrompts().refiner(state, action, criticism), advice.action if advice else action
+    )
 
 
 def backup_row(
-    before: State, action: str, heard: str, after: State, following: str, ahead: str, reasons: str = ""
-) -> Row:
+    before: State, action: str, observation: str, after: State, following: str, ahead: str, reasons: str = ""
+) -> CorpusRow:
     """Return the row that derives the future of ``action`` from that of the next action.
 
     Args:
@@ -171,21 +175,23 @@ def backup_row(
         seed=0, step=0, weight_version=0,
     )  # fmt: skip
     then, end = ahead.partition("; ")[0].removeprefix("next: "), ahead.rpartition("; ")[2]
-    target = _explained(f"next: {brief(heard)}; then: {then}; {end}", reasons)
+    target = _explained(f"next: {brief(observation)}; then: {then}; {end}", reasons)
     return row("backup", CompactPrompts().backup(transition, following, ahead), target)
 
 
-def ending_row(step: Step, success: bool, reasons: str = "") -> Row:
+def ending_row(step: TaughtStep, success: bool, reasons: str = "") -> CorpusRow:
     """Return the row that explains the outcome after the last step; for ``reasons`` see ``step_rows``."""
     transition = Transition(
         state=step.state, action=step.action, reward=0.0, next_state=None, terminated=True, success=success,
         task_id="", seed=0, step=0, weight_version=0, last_words=step.heard[0],
     )  # fmt: skip
-    told = CompactPrompts().hindsight(step.heard, success)
-    return row("backup", CompactPrompts().ending(transition, told), _explained(told, reasons))
+    ending = CompactPrompts().hindsight(step.heard, success)
+    return row("backup", CompactPrompts().ending(transition, ending), _explained(ending, reasons))
 
 
-def aggregator_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: random.Random) -> Row:
+def aggregator_row(
+    state: State, tried: Sequence[str], futures: Sequence[str], rng: random.Random
+) -> CorpusRow:
     """Return the row that merges three futures of one of the actions ``tried`` into the first that has the
     outcome of the majority."""
     clauses, wins = _drawn(futures, 3, rng)
@@ -194,7 +200,7 @@ def aggregator_row(state: State, tried: Sequence[str], futures: Sequence[str], r
     return row("aggregator", CompactPrompts().aggregator(state, rng.choice(tried), shown), merged)
 
 
-def picker_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: random.Random) -> Row:
+def picker_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: random.Random) -> CorpusRow:
     """Return the row whose answer is the number of the first action that succeeds, or 1 if none does."""
     actions = rng.sample(tried, min(len(tried), rng.randint(2, 4)))
     clauses, wins = _drawn(futures, len(actions), rng)
@@ -203,7 +209,7 @@ def picker_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: 
     return row("picker", CompactPrompts().picker(state, shown), str(best + 1))
 
 
-def row(role: Taught, prompt: Prompt, answer: str, truth: bool | None = None) -> Row:
+def row(role: Taught, prompt: Prompt, answer: str, truth: bool | None = None) -> CorpusRow:
     """Return the row with ``answer`` in the prompt's numbers of identifiers."""
     text = cast(str, prompt.messages[0]["content"])
-    return Row(role, text, prompt.codec.encode(answer.strip()), truth)
+    return CorpusRow(role, text, prompt.codec.encode(answer.strip()), truth)

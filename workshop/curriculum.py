@@ -3,12 +3,12 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from nlac_bench.envs.tau.actions import Call, parse_action
+from nlac_bench.envs.tau.actions import CallAction, parse_action
 from nlac_bench.envs.text_env import TextEnv
 from workshop import mistakes
-from workshop.mistakes import Situation, Skill
+from workshop.mistakes import ServiceSituation, Skill
 from workshop.rule_player import next_action, play_on
 
 History = Sequence[tuple[str, str]]
@@ -74,17 +74,17 @@ class TauTeaching:
     def describe(self, action: str) -> str:
         """Return a call's name and values, or the beginning of a message."""
         parsed = parse_action(action)
-        if isinstance(parsed, Call):
+        if isinstance(parsed, CallAction):
             return ", ".join([parsed.name, *_values(parsed.arguments)])
         return " ".join(action.replace(";", ",").split()[:12])
 
     @staticmethod
-    def _situation(env: TextEnv, first: str, history: History) -> tuple[bool, Situation | None]:
+    def _situation(env: TextEnv, first: str, history: History) -> tuple[bool, ServiceSituation | None]:
         if next_action(env.name, history, first) is None:
             return False, None
         wins, plan = play_on(env.fork(), history, first)
         text = "\n".join([first, *(part for turn in history for part in turn)])
-        return wins, Situation(env.name, plan, text)
+        return wins, ServiceSituation(env.name, plan, text)
 
     @staticmethod
     def _keeps(env: TextEnv, first: str, history: History, action: str, steps: int) -> bool:
@@ -98,7 +98,7 @@ class TauTeaching:
         return wins and 1 + len(plan) <= steps
 
 
-def _values(value: Any) -> list[str]:
+def _values(value: object) -> list[str]:
     """Return the scalars in ``value`` as texts, in order."""
     if isinstance(value, Mapping):
         return [text for part in value.values() for text in _values(part)]

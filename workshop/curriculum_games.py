@@ -134,10 +134,10 @@ class MathTeaching:
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
         """Return the verdict by the answer in the box."""
         gold = env.oracle_action()
-        said = boxed(action)
-        if said is None:
+        answer = boxed(action)
+        if answer is None:
             return Verdict(False, "the answer is not in a box", gold)
-        right = said == boxed(gold)
+        right = answer == boxed(gold)
         return Verdict(right, "the result is right" if right else "the result is wrong", gold)
 
     def describe(self, action: str) -> str:

@@ -4,13 +4,13 @@ import random
 from collections.abc import Iterator
 
 from nlac_bench.agents.roles.compact import ACT, USER
-from workshop.corpus import Row
+from workshop.corpus import CorpusRow
 
 LENGTH = 5
 """Number of expressions in one exercise."""
 
 
-def drills(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
+def drills(count: int, seed: int, first: int = 0) -> Iterator[list[CorpusRow]]:
     """Yield rows ``first`` to ``count`` (exclusive), whose answers repeat each expression with its result.
 
     A row depends only on its number and ``seed``.
@@ -20,7 +20,7 @@ def drills(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
         sums = [_sum(rng) for _ in range(LENGTH)]
         asked = ", ".join(f"${left}$" for left, _ in sums)
         answer = ", ".join(f"${left} = {result}$" for left, result in sums)
-        yield [Row("drill", f"<|math500_hard|>{USER}Compute {asked}.{ACT}", answer)]
+        yield [CorpusRow("drill", f"<|math500_hard|>{USER}Compute {asked}.{ACT}", answer)]
 
 
 def _sum(rng: random.Random) -> tuple[str, int]:

@@ -16,9 +16,9 @@ from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
 from nlac_bench.envs.twenty_questions.env import OPENING, QUESTIONS
 from workshop import critic_rows
-from workshop.corpus import Row
+from workshop.corpus import CorpusRow
 from workshop.critic_rows import Advice, clauses_of, criticised, ending_row, row, step_rows
-from workshop.games_player import Player, Situation, another, habitual, objects, recalled
+from workshop.games_player import GameSituation, GamesPlayer, another, habitual, objects, recalled
 
 NAME = "twenty_questions"
 BANK = 60
@@ -29,13 +29,13 @@ RECALLED = 4
 
 
 @dataclass(slots=True)
-class Step(critic_rows.Step):
+class GameStep(critic_rows.TaughtStep):
     """A step, with the situation before it."""
 
-    now: Situation
+    now: GameSituation
 
 
-def episodes(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
+def episodes(count: int, seed: int, first: int = 0) -> Iterator[list[CorpusRow]]:
     """Yield the rows of episodes ``first`` to ``count`` (exclusive); see ``corpus.episodes``.
 
     An episode depends only on its number and ``seed``.
@@ -54,38 +54,38 @@ def training_env() -> TwentyQuestionsEnv:
 @lru_cache(maxsize=2)
 def bank(seed: int) -> Sequence[str]:
     """Return the clauses of what followed the actions of some games, without outcomes."""
-    rng, found = random.Random(f"{NAME}/{seed}/bank"), []
+    rng, futures = random.Random(f"{NAME}/{seed}/bank"), []
     for _ in range(BANK):
-        steps, success = play(Player.drawn(rng), training_env(), rng)
-        found += clauses_of(steps, success)
-    return found
+        steps, success = play(GamesPlayer.drawn(rng), training_env(), rng)
+        futures += clauses_of(steps, success)
+    return futures
 
 
-def play(who: Player, env: TwentyQuestionsEnv, rng: random.Random) -> tuple[list[Step], bool]:
+def play(who: GamesPlayer, env: TwentyQuestionsEnv, rng: random.Random) -> tuple[list[GameStep], bool]:
     """Play a game about an object drawn at random; return the steps and the success."""
     first, info = env.reset(seed=rng.randrange(2**31), options={"task_id": rng.choice(env.task_ids)})
-    state, now = first_state(NAME, first, {**info, "tools": (), "policy": ""}), Situation()
-    steps: list[Step] = []
+    state, now = first_state(NAME, first, {**info, "tools": (), "policy": ""}), GameSituation()
+    steps: list[GameStep] = []
     ended = False
     while not ended:
         action = who.act(now, rng)
         observation, _, ended, _, info = env.step(action)
         if steps:
             steps[-1].heard.append(observation)
-        steps.append(Step(state, action, [observation], now))
+        steps.append(GameStep(state, action, [observation], now))
         state = state.after(action, observation, str(info["action_kind"]))
         if not ended:
             now = now.after(action, observation.startswith("Yes"))
     return steps, bool(info["success"])
 
 
-def episode_rows(futures: Sequence[str], rng: random.Random) -> list[Row]:
+def episode_rows(futures: Sequence[str], rng: random.Random) -> list[CorpusRow]:
     """Play one game, and return the rows of all roles for it, and those that name some object.
 
     The first row is that of the last action, whose prompt contains the whole conversation. ``futures`` are
     those of ``bank``.
     """
-    prompts, who = CompactPrompts(), Player.drawn(rng)
+    prompts, who = CompactPrompts(), GamesPlayer.drawn(rng)
     steps, success = play(who, training_env(), rng)
     rows = [row("policy", prompts.policy(step.state), step.action) for step in reversed(steps)]
     for number in criticised(steps, lambda i: bool(steps[i].now.left.sum() <= who.near), rng):
@@ -96,28 +96,28 @@ def episode_rows(futures: Sequence[str], rng: random.Random) -> list[Row]:
     return rows + [recall_row(rng.randrange(len(objects().names)), rng) for _ in range(RECALLED)]
 
 
-def _tried(step: Step, rng: random.Random) -> list[str]:
+def _tried(step: GameStep, rng: random.Random) -> list[str]:
     """Return different actions in the state of ``step``: the one taken, a habit's, and reasonable ones."""
-    found = [step.action, habitual(step.now, rng)]
-    found += [action for _ in range(2) if (action := another(step.now, step.action, rng)) is not None]
-    return list(dict.fromkeys(found))
+    actions = [step.action, habitual(step.now, rng)]
+    actions += [action for _ in range(2) if (action := another(step.now, step.action, rng)) is not None]
+    return list(dict.fromkeys(actions))
 
 
-def _advised(now: Situation, action: str, _: str, rng: random.Random) -> Advice | None:
+def _advised(now: GameSituation, action: str, _: str, rng: random.Random) -> Advice | None:
     other = another(now, action, rng)
     return Advice(other, other) if other else None
 
 
-def recall_row(hidden: int, rng: random.Random) -> Row:
+def recall_row(hidden: int, rng: random.Random) -> CorpusRow:
     """Return the row that names an object which its questions and answers have left; no game is played."""
-    state, now = first_state(NAME, OPENING, {"tools": (), "policy": ""}), Situation()
+    state, now = first_state(NAME, OPENING, {"tools": (), "policy": ""}), GameSituation()
     for turn, (text, yes) in enumerate(recalled(hidden, rng), 1):
         state = state.after(text, answer(yes, QUESTIONS - turn), "message")
         now = now.after(text, yes)
     return row("policy", CompactPrompts().policy(state), player.guess(rng.choice(now.names)))
 
 
-def exercises(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
+def exercises(count: int, seed: int, first: int = 0) -> Iterator[list[CorpusRow]]:
     """Yield questions as in ``recalled``; after each of them, a row names an object that fits the answers.
 
     The first row of each list is that of the last question. Unlike games, the conversations have no first
@@ -125,8 +125,8 @@ def exercises(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
     """
     for number in range(first, count):
         rng = random.Random(f"{NAME}/objects/{seed}/{number}")
-        state, now = first_state(NAME, "", {}), Situation()
-        rows: list[Row] = []
+        state, now = first_state(NAME, "", {}), GameSituation()
+        rows: list[CorpusRow] = []
         for text, yes in recalled(rng.randrange(len(objects().names)), rng):
             state = state.after(text, "Yes." if yes else "No.", "message")
             now = now.after(text, yes)

@@ -84,9 +84,9 @@ def _telling(yes: Answers) -> list[int]:
     weight = np.ones((yes.shape[1], yes.shape[1]))
     chosen: list[int] = []
     for _ in range(QUESTIONS):
-        told = ((value @ weight) * (1 - value)).sum(axis=1)
-        told[chosen] = -1
-        chosen.append(int(np.argmax(told)))
+        information = ((value @ weight) * (1 - value)).sum(axis=1)
+        information[chosen] = -1
+        chosen.append(int(np.argmax(information)))
         weight[yes[chosen[-1]][:, None] != yes[chosen[-1]]] /= 2
     return chosen
 
@@ -96,19 +96,19 @@ def _all() -> Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class GameSituation:
     """The actions of a game so far, and the objects that fit the answers, without refused guesses: bool
     ``[objects]``."""
 
     asked: tuple[str, ...] = ()
     left: Answers = field(default_factory=_all)
 
-    def after(self, action: str, yes: bool) -> "Situation":
+    def after(self, action: str, yes: bool) -> "GameSituation":
         """Return the situation after an action that did not win, and its answer."""
         left = self.left & (objects().answers[action] == yes)
         if action in objects().named:
             left[objects().named[action]] = False
-        return Situation((*self.asked, action), left)
+        return GameSituation((*self.asked, action), left)
 
     @property
     def names(self) -> list[str]:
@@ -122,32 +122,32 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class GamesPlayer:
     """A player: its habit, and the number of remaining objects from which on the habit applies."""
 
     habit: Habit
     near: int
 
     @staticmethod
-    def drawn(rng: random.Random) -> "Player":
+    def drawn(rng: random.Random) -> "GamesPlayer":
         """Return a player drawn at random."""
-        return Player(rng.choices(HABITS, HABIT_SHARES)[0], rng.randint(*NEAR))
+        return GamesPlayer(rng.choices(HABITS, HABIT_SHARES)[0], rng.randint(*NEAR))
 
-    def act(self, now: Situation, rng: random.Random) -> str:
+    def act(self, now: GameSituation, rng: random.Random) -> str:
         """Return the next question or guess."""
         if now.left.sum() <= self.near and rng.random() < self.habit.strength:
             return habitual(now, rng)
         return good(now, rng)
 
 
-def habitual(now: Situation, rng: random.Random) -> str:
+def habitual(now: GameSituation, rng: random.Random) -> str:
     """Return what the habits do: the last guess again, or a guess of a remaining object."""
     if now.refused and rng.random() < REPEATED:
         return now.refused
     return player.guess(rng.choice(now.names))
 
 
-def good(now: Situation, rng: random.Random) -> str:
+def good(now: GameSituation, rng: random.Random) -> str:
     """Return a question that halves the remaining objects, or a guess of one of at most two."""
     left = now.names
     off = np.abs(objects().yes[:, now.left].mean(axis=1) - 0.5)
@@ -159,7 +159,7 @@ def good(now: Situation, rng: random.Random) -> str:
     return objects().questions[best]
 
 
-def another(now: Situation, action: str, rng: random.Random) -> str | None:
+def another(now: GameSituation, action: str, rng: random.Random) -> str | None:
     """Return a reasonable action other than ``action``, drawn at random; None if there is none.
 
     It is a question whose answer the earlier ones leave open or, if few objects remain, a guess of one.
@@ -181,7 +181,7 @@ def recalled(hidden: int, rng: random.Random) -> Sequence[tuple[str, bool]]:
     Each question splits the objects that remain, if possible no more unevenly than one to four. If two
     remain, some of the histories end with a refused guess of the other one.
     """
-    now, history = Situation(), []
+    now, history = GameSituation(), []
     while len(names := now.names) > player.GUESS_AT_MOST:
         off = np.abs(objects().yes[:, now.left].mean(axis=1) - 0.5)
         text = objects().questions[int(rng.choice(np.flatnonzero(off <= max(EVEN, off.min()))))]

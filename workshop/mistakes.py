@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlac_bench.envs.tau.actions import Call, parse_action, render_call
+from nlac_bench.envs.tau.actions import CallAction, parse_action, render_call
 from workshop.rule_player import CONFIRM, is_write
 
 HANDOVER = render_call("transfer_to_human_agents", {"summary": "The user needs help."})
@@ -54,7 +54,7 @@ HABITS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ServiceSituation:
     """The situation in which a mistake is made: the teacher's remaining actions and the text so far."""
 
     env: str
@@ -67,11 +67,11 @@ class Situation:
         return self.plan[0]
 
     @property
-    def write(self) -> Call | None:
+    def write(self) -> CallAction | None:
         """The next call in the teacher's plan that changes the database, or None."""
         for action in self.plan:
             parsed = parse_action(action)
-            if isinstance(parsed, Call) and is_write(parsed.name):
+            if isinstance(parsed, CallAction) and is_write(parsed.name):
                 return parsed
         return None
 
@@ -80,7 +80,7 @@ class Situation:
         """The teacher's message after that call, or None."""
         for action, following in zip(self.plan, self.plan[1:], strict=False):
             parsed = parse_action(action)
-            if isinstance(parsed, Call) and is_write(parsed.name):
+            if isinstance(parsed, CallAction) and is_write(parsed.name):
                 return following
         return None
 
@@ -88,10 +88,10 @@ class Situation:
     def decisive(self) -> bool:
         """Whether all lookups are done and the teacher's next action is a proposal or a change."""
         parsed = parse_action(self.due)
-        return is_write(parsed.name) if isinstance(parsed, Call) else CONFIRM in self.due
+        return is_write(parsed.name) if isinstance(parsed, CallAction) else CONFIRM in self.due
 
 
-def act(now: Situation, skill: Skill, rng: random.Random) -> str:
+def act(now: ServiceSituation, skill: Skill, rng: random.Random) -> str:
     """Return the action of an agent with ``skill``."""
     if rng.random() < skill.slip:
         return slip(now, rng)
@@ -101,7 +101,7 @@ def act(now: Situation, skill: Skill, rng: random.Random) -> str:
     return now.due
 
 
-def slip(now: Situation, rng: random.Random) -> str:
+def slip(now: ServiceSituation, rng: random.Random) -> str:
     """Return a random mistake that is possible in this situation."""
     makers = list(_SLIPS)
     rng.shuffle(makers)
@@ -112,7 +112,7 @@ def slip(now: Situation, rng: random.Random) -> str:
     return REFUSAL
 
 
-def _hasty(now: Situation, change: Callable[[dict[str, Any]], None]) -> str | None:
+def _hasty(now: ServiceSituation, change: Callable[[dict[str, Any]], None]) -> str | None:
     """Return the next write call without asking the user first, with ``change`` applied to its arguments."""
     write = now.write
     if write is None or not now.decisive:
@@ -122,11 +122,11 @@ def _hasty(now: Situation, change: Callable[[dict[str, Any]], None]) -> str | No
     return render_call(write.name, arguments)
 
 
-def _hasty_reason(now: Situation, rng: random.Random) -> str | None:
+def _hasty_reason(now: ServiceSituation, rng: random.Random) -> str | None:
     return _hasty(now, lambda a: a.update(reason="no longer needed"))
 
 
-def _hasty_payment(now: Situation, rng: random.Random) -> str | None:
+def _hasty_payment(now: ServiceSituation, rng: random.Random) -> str | None:
     key = _payment_key(now)
     methods = list(dict.fromkeys(_METHOD.findall(now.text)))
     if key is None:
@@ -135,40 +135,40 @@ def _hasty_payment(now: Situation, rng: random.Random) -> str | None:
     return _hasty(now, lambda a: a.update({key: _first_on_record(now.text) or methods[0]}))
 
 
-def _hasty_item(now: Situation, rng: random.Random) -> str | None:
+def _hasty_item(now: ServiceSituation, rng: random.Random) -> str | None:
     items = _ITEM.findall(now.text)
     return _hasty(now, lambda a: a.update(new_item_ids=[items[-1]] * len(a["new_item_ids"])))
 
 
-def _drop_unit(now: Situation, rng: random.Random) -> str | None:
+def _drop_unit(now: ServiceSituation, rng: random.Random) -> str | None:
     return _hasty(now, lambda a: a.update(address2=""))
 
 
-def _miscount(now: Situation, rng: random.Random) -> str | None:
+def _miscount(now: ServiceSituation, rng: random.Random) -> str | None:
     def change(arguments: dict[str, Any]) -> None:
         arguments["nonfree_baggages"] = arguments["total_baggages"]  # counts free bags as paid
 
     return _hasty(now, change)
 
 
-def _claim(now: Situation, rng: random.Random) -> str | None:
+def _claim(now: ServiceSituation, rng: random.Random) -> str | None:
     """Return a message that claims that the change was made, although it was not."""
     return now.report if now.decisive else None
 
 
-def _handover(now: Situation, rng: random.Random) -> str | None:
+def _handover(now: ServiceSituation, rng: random.Random) -> str | None:
     return HANDOVER
 
 
-def _refuse(now: Situation, rng: random.Random) -> str | None:
+def _refuse(now: ServiceSituation, rng: random.Random) -> str | None:
     return REFUSAL
 
 
-def _ask_again(now: Situation, rng: random.Random) -> str | None:
+def _ask_again(now: ServiceSituation, rng: random.Random) -> str | None:
     return IDENTIFY[now.env]
 
 
-def _wrong_identifier(now: Situation, rng: random.Random) -> str | None:
+def _wrong_identifier(now: ServiceSituation, rng: random.Random) -> str | None:
     """Return the teacher's action with one identifier replaced by another."""
     there = _ANY.findall(now.due)
     others = sorted(set(_ANY.findall(now.text)) - set(there))
@@ -177,12 +177,12 @@ def _wrong_identifier(now: Situation, rng: random.Random) -> str | None:
     return now.due.replace(rng.choice(there), rng.choice(others))
 
 
-def _unasked(now: Situation, rng: random.Random) -> str | None:
+def _unasked(now: ServiceSituation, rng: random.Random) -> str | None:
     """Return the correct write call, without asking the user first."""
     return _hasty(now, lambda a: None) if CONFIRM in now.due else None
 
 
-_MAKERS: Mapping[str, Callable[[Situation, random.Random], str | None]] = {
+_MAKERS: Mapping[str, Callable[[ServiceSituation, random.Random], str | None]] = {
     "hasty_reason": _hasty_reason, "hasty_payment": _hasty_payment, "handover": _handover,
     "drop_unit": _drop_unit, "claim": _claim, "hasty_item": _hasty_item, "refuse": _refuse,
     "miscount": _miscount,
@@ -190,26 +190,26 @@ _MAKERS: Mapping[str, Callable[[Situation, random.Random], str | None]] = {
 _SLIPS = (_handover, _refuse, _ask_again, _wrong_identifier, _wrong_identifier, _claim, _unasked)
 
 
-def _payment_key(now: Situation) -> str | None:
+def _payment_key(now: ServiceSituation) -> str | None:
     arguments = now.write.arguments if now.write else {}
     return next((key for key in ("payment_method_id", "payment_id") if key in arguments), None)
 
 
 def _first_on_record(text: str) -> str | None:
-    found = re.search(r'"payment_methods": \{"(\w+)"', text)
-    return found[1] if found else None
+    match = re.search(r'"payment_methods": \{"(\w+)"', text)
+    return match[1] if match else None
 
 
 # --- words ------------------------------------------------------------------------------------
 
 
-def why_wrong(now: Situation, action: str) -> str:
+def why_wrong(now: ServiceSituation, action: str) -> str:
     """Return the reason why ``action`` is wrong, given that the teacher would act differently."""
     parsed, due = parse_action(action), parse_action(now.due)
-    if isinstance(parsed, Call):
+    if isinstance(parsed, CallAction):
         if parsed.name == "transfer_to_human_agents":
             return "it hands over what can be done here"
-        if isinstance(due, Call) and due.name == parsed.name:
+        if isinstance(due, CallAction) and due.name == parsed.name:
             return f"the {_differs(parsed, due)} is wrong"
         write = now.write
         if write is not None and write.name == parsed.name:
@@ -227,10 +227,10 @@ def why_wrong(now: Situation, action: str) -> str:
     return "this is not what is needed now"
 
 
-def why_right(now: Situation, action: str) -> str:
+def why_right(now: ServiceSituation, action: str) -> str:
     """Return the reason why an optimal ``action`` is right."""
     parsed = parse_action(action)
-    if isinstance(parsed, Call):
+    if isinstance(parsed, CallAction):
         if parsed.name == "transfer_to_human_agents":
             return "no tool can do this"
         return "it does what the user wants" if is_write(parsed.name) else "it looks up what is needed"
@@ -241,5 +241,5 @@ def why_right(now: Situation, action: str) -> str:
     return "it says what the user needs to know"
 
 
-def _differs(one: Call, other: Call) -> str:
+def _differs(one: CallAction, other: CallAction) -> str:
     return ", ".join(k for k in other.arguments if one.arguments.get(k) != other.arguments[k])

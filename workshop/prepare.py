@@ -35,7 +35,7 @@ DRILLS: Mapping[str, Mapping[str, int]] = {
 """Number of exercises of each kind at scale 1, by model."""
 ANSWER_ONLY = frozenset({"objects"})
 """Exercises whose prompts are not learned: their questions are drawn at random, unlike those of a player."""
-_EXERCISES: Mapping[str, Callable[[int, int, int], Iterator[list[corpus.Row]]]] = {
+_EXERCISES: Mapping[str, Callable[[int, int, int], Iterator[list[corpus.CorpusRow]]]] = {
     "arithmetic": drills,
     "objects": games_corpus.exercises,
 }
@@ -70,7 +70,7 @@ def prepare(
             return load_file(stored)
         except (SafetensorError, OSError, ValueError) as error:
             raise DataError(f"{stored} is damaged ({error}); delete it to generate it again") from error
-    texts: dict[str, list[list[corpus.Row]]] = {}
+    texts: dict[str, list[list[corpus.CorpusRow]]] = {}
     for name, count in {**EPISODES[model], **DRILLS[model]}.items():
         began = time.monotonic()
         texts[name] = _episodes(model, name, max(1, round(count * scale)), seed)
@@ -80,8 +80,8 @@ def prepare(
     else:
         every = [rows for of_name in texts.values() for rows in of_name]
         some = every[:: max(1, len(every) // 2_000)]
-        said = (part for rows in some for part in (rows[0].prompt, *(row.answer for row in rows)))
-        tok = tokenizer.train(said, [f"<|{name}|>" for name in EPISODES[model]])
+        spoken = (part for rows in some for part in (rows[0].prompt, *(row.answer for row in rows)))
+        tok = tokenizer.train(spoken, [f"<|{name}|>" for name in EPISODES[model]])
         tokenizer.save(tok, out)
     found_trees: list[Tree] = []
     digest = hashlib.sha256()
@@ -103,7 +103,7 @@ def prepare(
     return packed
 
 
-def _episodes(model: str, name: str, count: int, seed: int) -> list[list[corpus.Row]]:
+def _episodes(model: str, name: str, count: int, seed: int) -> list[list[corpus.CorpusRow]]:
     """Return ``generated``, computed by one process per core."""
     starts = range(0, count, 100)
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
@@ -112,12 +112,14 @@ def _episodes(model: str, name: str, count: int, seed: int) -> list[list[corpus.
         return [rows for part in parts for rows in part]
 
 
-def _some_episodes(job: tuple[str, str, int, int, int]) -> list[list[corpus.Row]]:
+def _some_episodes(job: tuple[str, str, int, int, int]) -> list[list[corpus.CorpusRow]]:
     model, name, start, stop, seed = job
     return list(generated(model, name, stop, seed, start))
 
 
-def generated(model: str, name: str, count: int, seed: int, first: int = 0) -> Iterator[list[corpus.Row]]:
+def generated(
+    model: str, name: str, count: int, seed: int, first: int = 0
+) -> Iterator[list[corpus.CorpusRow]]:
     """Yield the rows of episodes ``first`` to ``count`` (exclusive) of the environment ``name``, or of an
     exercise of that name, that ``model`` is taught."""
     if name in _EXERCISES:
@@ -128,7 +130,7 @@ def generated(model: str, name: str, count: int, seed: int, first: int = 0) -> I
     return taught[name](count, seed, first)
 
 
-def _tokens(tok: Any, rows: list[corpus.Row]) -> list[TokenRow]:
+def _tokens(tok: Any, rows: list[corpus.CorpusRow]) -> list[TokenRow]:
     prompts = tok([row.prompt for row in rows], add_special_tokens=False)["input_ids"]
     answers = tok([row.answer for row in rows], add_special_tokens=False)["input_ids"]
     return [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
@@ -65,7 +65,7 @@ def play(
 
     async def run() -> list[Episode]:
         driver = Driver(agent(engine, temperature), lambda: make("test"), concurrency=32)
-        return [found async for found in driver.run(specs) if isinstance(found, Episode)]
+        return [each async for each in driver.run(specs) if isinstance(each, Episode)]
 
     return asyncio.run(run())
 
@@ -85,11 +85,11 @@ class RoleReport:
     examples: list[tuple[str, str, str]] = field(default_factory=list)
     """Examples of wrong answers: the end of the prompt, the expected answer, the written answer."""
 
-    def figures(self) -> dict[str, Any]:
-        """Return the shares of answers; ``of_positives`` and ``of_negatives`` are recognised ones, None
-        without any."""
-        positive = [said for truth, said in self.said if truth]
-        negative = [not said for truth, said in self.said if not truth]
+    def figures(self) -> dict[str, object]:
+        """Return the shares of answers; ``of_positives`` and ``of_negatives`` are recognised ones, None if
+        there are none."""
+        positive = [predicted for truth, predicted in self.said if truth]
+        negative = [not predicted for truth, predicted in self.said if not truth]
         return {
             "asked": self.asked,
             "parsed": self.parsed / self.asked,
@@ -108,8 +108,8 @@ def roles(
     The rows are generated like the corpus of ``model``, from other episodes of the same training tasks, so
     the report measures how well the roles were learned.
     """
-    found = generated(model, name, episodes, seed)
-    rows = [row for rows in found for row in rows if row.role != "policy"]
+    episode_rows = generated(model, name, episodes, seed)
+    rows = [row for rows in episode_rows for row in rows if row.role != "policy"]
     answers, odds = asyncio.run(_ask_all(engine, rows))
     prompts, rng = CompactPrompts(), random.Random(seed)
     reports: dict[str, RoleReport] = {}
@@ -127,28 +127,28 @@ def roles(
             if critique is not None:
                 report.said.append((bool(row.truth), critique.optimal))
         else:
-            said = prompts.outcome(answer)
+            predicted = prompts.outcome(answer)
             report.parsed += prompts.parse_future(answer) is not None
-            right = said == prompts.outcome(row.answer)
-            if said is not None:
-                report.said.append((row.answer.endswith("success"), said == "success"))
+            right = predicted == prompts.outcome(row.answer)
+            if predicted is not None:
+                report.said.append((row.answer.endswith("success"), predicted == "success"))
         report.right += right
         if not right and (len(report.examples) < 3 or rng.random() < 0.05):
             report.examples = [*report.examples, (row.prompt[-160:], row.answer, answer)][-3:]
     return reports
 
 
-async def _ask_all(engine: HFEngine, rows: Sequence[corpus.Row]) -> tuple[list[str], list[float]]:
-    async def ask(row: corpus.Row) -> tuple[str, float]:
+async def _ask_all(engine: HFEngine, rows: Sequence[corpus.CorpusRow]) -> tuple[list[str], list[float]]:
+    async def ask(row: corpus.CorpusRow) -> tuple[str, float]:
         prompt = Prompt(messages=({"role": "user", "content": row.prompt},))
         answer = await written(engine, prompt, cast(Role, row.role), 0.0, 0)
         return answer, await _odds(engine, row.prompt) if row.role == "evaluator" else 0.0
 
-    found: list[tuple[str, float]] = []
+    replies: list[tuple[str, float]] = []
     waiting = iter(rows)
     while chunk := list(islice(waiting, 256)):
-        found += await asyncio.gather(*(ask(row) for row in chunk))
-    return [text for text, _ in found], [score for _, score in found]
+        replies += await asyncio.gather(*(ask(row) for row in chunk))
+    return [text for text, _ in replies], [score for _, score in replies]
 
 
 async def _odds(engine: HFEngine, prompt: str) -> float:
@@ -175,7 +175,7 @@ class Improvement:
     """Number of actions with an objection that were optimal before refinement."""
     scores: list[tuple[bool, float]] = field(default_factory=list)
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """Return the shares of all actions, and of the actions with an objection."""
         objected = max(1, self.objected)
         return {
@@ -192,20 +192,20 @@ def improvement(engine: HFEngine, name: str, *, episodes: int, seed: int = 0) ->
 
     The teacher judges the actions; in τ-bench it plays forks of the episode to the end.
     """
-    found = Improvement()
+    result = Improvement()
 
     async def run() -> None:
         env = corpus.ENVS[name]("train")
         chosen = random.Random(seed).choices(env.task_ids, k=episodes)
-        tasks = [_improve(engine, name, task, derive_seed(seed, i), found) for i, task in enumerate(chosen)]
+        tasks = [_improve(engine, name, task, derive_seed(seed, i), result) for i, task in enumerate(chosen)]
         for start in range(0, len(tasks), 16):
             await asyncio.gather(*tasks[start : start + 16])
 
     asyncio.run(run())
-    return found
+    return result
 
 
-async def _improve(engine: HFEngine, name: str, task: str, seed: int, found: Improvement) -> None:
+async def _improve(engine: HFEngine, name: str, task: str, seed: int, result: Improvement) -> None:
     env, prompts, teaching = corpus.ENVS[name]("train"), CompactPrompts(), corpus.TEACHINGS[name]
     first, info = await env.areset(seed=seed % 2**31, options={"task_id": task})
     state, ended = first_state(name, first, info), False
@@ -217,17 +217,17 @@ async def _improve(engine: HFEngine, name: str, task: str, seed: int, found: Imp
         asked = prompts.evaluator(state, action, [future])
         critique = prompts.parse_critique(await written(engine, asked, "evaluator", 0.0, seed))
         if verdict is not None and critique is not None:
-            found.actions += 1
-            found.optimal += verdict.optimal
-            found.scores.append((verdict.optimal, await _odds(engine, str(asked.messages[0]["content"]))))
+            result.actions += 1
+            result.optimal += verdict.optimal
+            result.scores.append((verdict.optimal, await _odds(engine, str(asked.messages[0]["content"]))))
             if not critique.optimal:
-                found.objected += 1
-                found.objected_rightly += not verdict.optimal
-                found.objected_optimal += verdict.optimal
+                result.objected += 1
+                result.objected_rightly += not verdict.optimal
+                result.objected_optimal += verdict.optimal
                 refining = prompts.refiner(state, action, critique)
                 better = await written(engine, refining, "refiner", 0.0, seed)
                 judged = teaching.judge(env, first, history, better)
-                found.refined_optimal += judged is not None and judged.optimal
+                result.refined_optimal += judged is not None and judged.optimal
         observation, _, ended, _, info = await env.astep(action)
         state = state.after(action, observation, str(info["action_kind"]))
         history = (*history, (action, observation))

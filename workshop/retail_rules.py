@@ -8,8 +8,8 @@ neither the task nor the user's script.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from nlac_bench.envs.tau.rows import Order, OrderItem, Variant
 from workshop.service_agent import Over, TalkingAgent
 
 ID = re.compile(r"#W\d+")
@@ -31,7 +31,7 @@ ADDRESS = re.compile(
 class RetailAgent(TalkingAgent):
     """The agent that serves the user of a shop task."""
 
-    orders: dict[str, dict[str, Any]] = field(default_factory=dict)
+    orders: dict[str, Order] = field(default_factory=dict)
     """Cache of orders; an order is not needed again after its status has changed."""
 
     def authenticate(self) -> None:
@@ -72,11 +72,11 @@ class RetailAgent(TalkingAgent):
 
     # --- slots ----------------------------------------------------------------------------------
 
-    def _order(self, text: str) -> dict[str, Any] | None:
+    def _order(self, text: str) -> Order | None:
         for _ in range(3):
-            found, hint = ID.search(text), HINT.search(text)
-            if found:
-                return self._row(found[0])
+            match, hint = ID.search(text), HINT.search(text)
+            if match:
+                return self._row(match[0])
             if hint:
                 for order_id in self.user["orders"]:
                     order = self._row(order_id)
@@ -86,10 +86,10 @@ class RetailAgent(TalkingAgent):
             text = self.tell("What is the order id?")
         return None
 
-    def _row(self, order_id: str) -> dict[str, Any] | None:
+    def _row(self, order_id: str) -> Order | None:
         if order_id not in self.orders:
             order = self.read("get_order_details", order_id=order_id)
-            if not isinstance(order, dict):
+            if isinstance(order, str):  # the error
                 return None
             self.orders[order_id] = order
         return self.orders[order_id]
@@ -97,9 +97,9 @@ class RetailAgent(TalkingAgent):
     def _method(self, text: str, question: str) -> str:
         for _ in range(3):
             text = text.partition("; but")[0]
-            found = METHOD.search(text)
-            if found:
-                return found[0]
+            match = METHOD.search(text)
+            if match:
+                return match[0]
             for method in self.user["payment_methods"].values():
                 words = {"paypal": "PayPal", "gift_card": "gift card"}.get(
                     method["source"], method.get("last_four")
@@ -259,7 +259,7 @@ class RetailAgent(TalkingAgent):
             product = re.search(r"variants of the (.*?) are", text)
             answer = self._count(product[1] if product else "")
         elif "all my orders" in text:
-            orders = [self._row(order) or {} for order in self.user["orders"]]
+            orders = filter(None, map(self._row, self.user["orders"]))
             answer = f"That is ${round(sum(o['payment_history'][0]['amount'] for o in orders), 2)} in total."
         else:
             order = self._order(text)
@@ -282,7 +282,7 @@ class RetailAgent(TalkingAgent):
     # --- reading the database -------------------------------------------------------------------
 
     @staticmethod
-    def _rows(order: Mapping[str, Any], named: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    def _rows(order: Order, named: list[tuple[str, str]]) -> list[OrderItem]:
         left, rows = list(order["items"]), []
         for name, options in named:
             fitting = [row for row in left if row["name"] == name and _matches(row["options"], options)]
@@ -291,7 +291,7 @@ class RetailAgent(TalkingAgent):
                 left.remove(fitting[0])
         return rows
 
-    def _variant(self, row: Mapping[str, Any], wanted: str) -> dict[str, Any]:
+    def _variant(self, row: OrderItem, wanted: str) -> Variant:
         variants = self.read("get_product_details", product_id=row["product_id"])["variants"]
         options = dict(row["options"])
         for key in options:
@@ -300,19 +300,19 @@ class RetailAgent(TalkingAgent):
                 if _says(wanted, key, value):
                     options[key] = value
                     break
-        return next(dict(variant) for variant in variants.values() if variant["options"] == options)
+        return next(variant for variant in variants.values() if variant["options"] == options)
 
     def _place(self, text: str) -> dict[str, str]:
-        found = ADDRESS.search(text) or ADDRESS.search(self.tell("What is the new address?"))
-        assert found is not None, self.heard
-        street, unit, city, state, code, country = found.groups()
+        match = ADDRESS.search(text) or ADDRESS.search(self.tell("What is the new address?"))
+        assert match is not None, self.heard
+        street, unit, city, state, code, country = match.groups()
         return {
             "address1": street, "address2": unit or "", "city": city, "state": state, "country": country,
             "zip": code,
         }  # fmt: skip
 
 
-def _values(row: Mapping[str, Any]) -> str:
+def _values(row: OrderItem | Variant) -> str:
     return ", ".join(f"{key} {value}" for key, value in row["options"].items())
 
 
@@ -321,7 +321,7 @@ def _says(text: str, key: str, value: str) -> bool:
     return f"{key} {value}" in parts or value in parts
 
 
-def _matches(options: Mapping[str, str], said: str) -> bool:
-    return not said or all(
-        f"{key} {value}" in said.split(", ") or value in said.split(", ") for key, value in options.items()
+def _matches(options: Mapping[str, str], words: str) -> bool:
+    return not words or all(
+        f"{key} {value}" in words.split(", ") or value in words.split(", ") for key, value in options.items()
     )

@@ -7,9 +7,8 @@ that is its next action. The conversation may be that of another player and may 
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from nlac_bench.envs.tau.actions import Call, parse_action, render_call, render_message
+from nlac_bench.envs.tau.actions import CallAction, parse_action, render_call, render_message
 from nlac_bench.envs.text_env import TextEnv
 from workshop.airline_rules import AirlineAgent
 from workshop.retail_rules import RetailAgent
@@ -34,7 +33,7 @@ class _Heard:
         self._next = 0
         for action, observation in turns:
             parsed = parse_action(action)
-            if isinstance(parsed, Call):
+            if isinstance(parsed, CallAction):
                 self._called[_key(parsed.name, parsed.arguments)] = observation
                 if is_write(parsed.name) and not observation.startswith("Error"):
                     self._written[parsed.name] = observation
@@ -53,7 +52,7 @@ class _Heard:
             return "Yes"  # the change was already made, with or without asking
         raise _Decided(action)
 
-    def call(self, name: str, **arguments: Any) -> str:
+    def call(self, name: str, **arguments: object) -> str:
         """Return the recorded result of a call; a write call counts as made even if its arguments
         differed."""
         known = self._called.get(_key(name, arguments), self._written.get(name))
@@ -68,8 +67,8 @@ def next_action(env: str, turns: Sequence[tuple[str, str]], first: str) -> str |
 
     None if the conversation is over, or is one that the rules do not cover.
     """
-    heard = _Heard(turns)
-    agent = AGENTS[env](say=heard.say, call=heard.call)
+    listener = _Heard(turns)
+    agent = AGENTS[env](say=listener.say, call=listener.call)
     try:
         agent.play(first)
     except _Decided as decided:
@@ -101,5 +100,5 @@ def is_write(name: str) -> bool:
     return not name.startswith(_READS) and name != "transfer_to_human_agents"
 
 
-def _key(name: str, arguments: Mapping[str, Any]) -> str:
+def _key(name: str, arguments: Mapping[str, object]) -> str:
     return json.dumps([name, dict(arguments)], sort_keys=True, default=str)

@@ -53,7 +53,7 @@ class TalkingAgent(ABC):
             raise Over
         return self.heard
 
-    def read(self, name: str, **kwargs: Any) -> Any:
+    def read(self, name: str, **kwargs: object) -> Any:
         """Return a tool's observation, parsed if it is JSON."""
         observation = self.call(name, **kwargs)
         try:
@@ -65,7 +65,7 @@ class TalkingAgent(ABC):
         """Ask the user to confirm ``proposal``; whether the answer is yes."""
         return self.tell(f"{proposal} Do you confirm (yes/no)?").startswith("Yes")
 
-    def act(self, report: str, name: str, **kwargs: Any) -> None:
+    def act(self, report: str, name: str, **kwargs: object) -> None:
         """Call a tool, and tell the user the result: ``report``, or the error."""
         observation = self.call(name, **kwargs)
         if observation.startswith("Error"):

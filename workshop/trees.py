@@ -100,7 +100,7 @@ def trees(rows: Sequence[TokenRow], length: int, context_kind: int, context: boo
 FIELDS = ("ids", "targets", "kinds", "positions", "low", "cut", "own")
 
 
-def pack(found: Iterable[Tree], length: int, pad: int) -> dict[str, NDArray[np.int32]]:
+def pack(sequence: Iterable[Tree], length: int, pad: int) -> dict[str, NDArray[np.int32]]:
     """Pack trees into rows of ``length`` tokens by first fit; returns int32 ``[rows, length]`` by field.
 
     Token i may attend to token j if ``low[i] <= j < cut[i]`` (the trunk) or ``own[i] <= j <= i`` (its
@@ -109,7 +109,7 @@ def pack(found: Iterable[Tree], length: int, pad: int) -> dict[str, NDArray[np.i
     rows: list[list[Tree]] = []
     room: list[int] = []
     first_open = 0
-    for tree in found:
+    for tree in sequence:
         at = next((i for i in range(first_open, len(rows)) if room[i] >= len(tree)), len(rows))
         if at == len(rows):
             rows.append([])

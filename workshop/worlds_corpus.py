@@ -16,10 +16,10 @@ from nlac_bench.envs.shop_worlds.office import Handled
 from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure, described
 from nlac_bench.envs.shop_worlds.worlds import OPEN
 from workshop import critic_rows
-from workshop.corpus import Row
+from workshop.corpus import CorpusRow
 from workshop.critic_rows import Advice, ended, ending_row, evaluator_row, row, step_rows
 from workshop.curriculum import TauTeaching
-from workshop.worlds_player import SLIP, Player, PracticeEnv, changes_order, practice
+from workshop.worlds_player import SLIP, PracticeEnv, WorldsPlayer, changes_order, practice
 
 NAME = "shop_worlds"
 IN_A_WORLD = 25
@@ -35,14 +35,14 @@ NO_CHANGE = "by: no change"
 
 
 @dataclass(slots=True)
-class Step(critic_rows.Step):
+class WorldStep(critic_rows.TaughtStep):
     """A step, with the number of planned actions before it, and whether its action is a slip."""
 
     done: int
     slips: bool
 
 
-def episodes(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
+def episodes(count: int, seed: int, first: int = 0) -> Iterator[list[CorpusRow]]:
     """Yield the rows of episodes ``first`` to ``count`` (exclusive); see ``corpus.episodes``.
 
     An episode depends only on its number and ``seed``.
@@ -74,12 +74,12 @@ def _reasons(way: str, demanded: str) -> str:
     return f"by: {way}; right: {demanded}"
 
 
-def play(env: PracticeEnv, task_id: str, rng: random.Random) -> tuple[Player, list[Step], bool]:
+def play(env: PracticeEnv, task_id: str, rng: random.Random) -> tuple[WorldsPlayer, list[WorldStep], bool]:
     """Play a task by a procedure drawn at random; return the player, the steps and the success."""
     first, info = env.reset(seed=rng.randrange(2**31), options={"task_id": task_id})
     state = first_state(NAME, first, {**info, "tools": (), "policy": ""})
-    player = Player.guessing(practice()[task_id], rng)
-    steps: list[Step] = []
+    player = WorldsPlayer.guessing(practice()[task_id], rng)
+    steps: list[WorldStep] = []
     done, ended = 0, False
     while not ended:
         slips = rng.random() < SLIP
@@ -87,7 +87,7 @@ def play(env: PracticeEnv, task_id: str, rng: random.Random) -> tuple[Player, li
         observation, _, ended, _, info = env.step(action)
         if steps:
             steps[-1].heard.append(observation)
-        steps.append(Step(state, action, [observation], done, slips))
+        steps.append(WorldStep(state, action, [observation], done, slips))
         state = state.after(action, observation, str(info["action_kind"]))
         done += action == player.due(done)
     return player, steps, bool(info["success"])
@@ -104,7 +104,7 @@ def _text(state: State) -> str:
     return "\n".join(str(message["content"]) for message in state.messages)
 
 
-def episode_rows(env: PracticeEnv, rng: random.Random) -> list[Row]:
+def episode_rows(env: PracticeEnv, rng: random.Random) -> list[CorpusRow]:
     """Play one episode of a task drawn at random, and return the rows of all roles for it.
 
     The policy role has rows for all actions but the slips: it is taught what to do after a slip. The first
@@ -128,14 +128,14 @@ def episode_rows(env: PracticeEnv, rng: random.Random) -> list[Row]:
     return [*rows, ending_row(steps[-1], success, reasons)]
 
 
-def _chooses(player: Player, step: Step) -> bool:
+def _chooses(player: WorldsPlayer, step: WorldStep) -> bool:
     """Return whether the procedures differ at ``step``."""
     return bool(player.others(step.done, step.action))
 
 
 def _in_other_worlds(
-    player: Player, steps: Sequence[Step], handled: Sequence[Handled], rng: random.Random
-) -> Iterator[Row]:
+    player: WorldsPlayer, steps: Sequence[WorldStep], handled: Sequence[Handled], rng: random.Random
+) -> Iterator[CorpusRow]:
     """Yield rows of the successor with the reasons and outcomes that an episode would have in other worlds.
 
     Until the shop has checked the call, an episode is the same in every world. Without a slip its outcome
@@ -146,18 +146,20 @@ def _in_other_worlds(
     call = next(i for i, step in enumerate(steps) if changes_order(step.action))
     for step in steps[: call + 1]:
         for demanded in rng.sample(list(procedures_by_words(player.kind)), OTHER_WORLDS):
-            told = ended(_reasons(handled[0].way, demanded), demanded == handled[0].way)
-            yield row("successor", CompactPrompts().successor(step.state, step.action), told)
+            ending = ended(_reasons(handled[0].way, demanded), demanded == handled[0].way)
+            yield row("successor", CompactPrompts().successor(step.state, step.action), ending)
 
 
-def _tried(player: Player, step: Step, rng: random.Random) -> list[str]:
+def _tried(player: WorldsPlayer, step: WorldStep, rng: random.Random) -> list[str]:
     """Return different actions in the state of ``step``: the one taken, those of other procedures, and a
     slip."""
     slip = player.slip(step.done, _text(step.state), rng)
     return list(dict.fromkeys([step.action, *player.others(step.done, step.action), slip]))
 
 
-def _advised(player: Player, step: Step, action: str, future: str, rng: random.Random) -> Advice | None:
+def _advised(
+    player: WorldsPlayer, step: WorldStep, action: str, future: str, rng: random.Random
+) -> Advice | None:
     """Return the action of the procedure that ``future`` calls right, or else that of another procedure,
     drawn at random; None if it is the same action."""
     demanded = procedures_by_words(player.kind).get(future.partition("; right: ")[2])

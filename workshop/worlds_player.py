@@ -11,9 +11,9 @@ from nlac_bench.envs.shop_worlds.office import Handled
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
 from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import Case, cases
-from nlac_bench.envs.tau.actions import Call, Message, parse_action, render_call, render_message
+from nlac_bench.envs.tau.actions import CallAction, Message, parse_action, render_call, render_message
 from workshop import mistakes
-from workshop.mistakes import Situation
+from workshop.mistakes import ServiceSituation
 
 SLIP = 0.08
 """Probability that an action is a slip of ``mistakes``, after which the player continues with its plan."""
@@ -25,13 +25,13 @@ def practice() -> Mapping[str, Case]:
 
     Customers of validation and test tasks are not among them.
     """
-    found = {}
+    result = {}
     for case in cases()["train"]:
         for number, request in enumerate(case.requests):
             script = replace(case.script, goals=(request.goal,))
             name = f"{case.task_id}/{number}"
-            found[name] = replace(case, task_id=name, requests=(request,), script=script)
-    return found
+            result[name] = replace(case, task_id=name, requests=(request,), script=script)
+    return result
 
 
 class PracticeEnv(ShopWorldsEnv):
@@ -47,11 +47,11 @@ class PracticeEnv(ShopWorldsEnv):
         """How the requests of the episode were handled."""
         return self._state.handled
 
-    def _due(self) -> Call | Message:
+    def _due(self) -> CallAction | Message:
         return Message(STAYS)
 
 
-class Player:
+class WorldsPlayer:
     """Fulfils the only request of ``case``, of ``kind``, by ``procedure``.
 
     ``plans`` has the actions of each procedure of this kind of request, after which the agent stays until the
@@ -65,9 +65,9 @@ class Player:
         self._plan = self.plans[procedure]
 
     @staticmethod
-    def guessing(case: Case, rng: random.Random) -> "Player":
+    def guessing(case: Case, rng: random.Random) -> "WorldsPlayer":
         """Return a player with a valid procedure drawn at random."""
-        return Player(case, rng.choice(KINDS[case.requests[0].goal.kind].procedures))
+        return WorldsPlayer(case, rng.choice(KINDS[case.requests[0].goal.kind].procedures))
 
     def due(self, done: int) -> str:
         """Return the action after the first ``done`` ones of the plan."""
@@ -76,7 +76,7 @@ class Player:
     def slip(self, done: int, text: str, rng: random.Random) -> str:
         """Return a mistake after the first ``done`` actions; ``text`` is the conversation so far."""
         rest = self._plan[done:] or (render_message(STAYS),)
-        return mistakes.slip(Situation("tau_retail", rest, text), rng)
+        return mistakes.slip(ServiceSituation("tau_retail", rest, text), rng)
 
     def others(self, done: int, action: str) -> Sequence[str]:
         """Return what the procedures that begin with the same ``done`` actions do here instead of
@@ -101,16 +101,18 @@ class Player:
 def changes_order(action: str) -> bool:
     """Return whether ``action`` is a call that changes an order."""
     parsed = parse_action(action)
-    return isinstance(parsed, Call) and parsed.name in KIND_OF_TOOL
+    return isinstance(parsed, CallAction) and parsed.name in KIND_OF_TOOL
 
 
 def _actions(case: Case, procedure: Procedure) -> Iterator[str]:
-    """Yield the actions of the plan as texts; who settles a price difference reads the profile first, which
-    has the gift card."""
+    """Yield the actions of the plan as texts; before settling a price difference the agent reads the profile,
+    which lists the gift card."""
     (request,) = case.requests
     for each in plan(case.script.person, case.user_id, case.requests, {request.goal.kind: procedure}):
         yield (
-            render_call(each.name, each.arguments) if isinstance(each, Call) else render_message(each.content)
+            render_call(each.name, each.arguments)
+            if isinstance(each, CallAction)
+            else render_message(each.content)
         )
-        if request.products and isinstance(each, Call) and each.name.startswith("find_user_id"):
+        if request.products and isinstance(each, CallAction) and each.name.startswith("find_user_id"):
             yield render_call("get_user_details", {"user_id": case.user_id})

@@ -1,7 +1,6 @@
 """Defines PlainEnv, which adapts a plain Gymnasium environment with text spaces to ``TextEnv``."""
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -13,6 +12,7 @@ from gymnasium.error import ResetNeeded
 from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.types import Info, StepResult
 
 EPISODES = {"test": 100, "train": 1_000}
 """Default number of tasks of each split."""
@@ -97,16 +97,14 @@ class PlainEnv(TextEnv):
         self._policy = rules(own_docstring(type(env.unwrapped), gymnasium.Env))
         self._seed: int | None = None
         self._invalid_actions = 0
-        self._first_info: Mapping[str, Any] = {}
+        self._first_info: Info = {}
 
     @property
     def wrapped(self) -> gymnasium.Env[str, str]:
         """The plain environment, with its wrappers."""
         return self._state.env
 
-    async def areset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset the wrapped environment; its ``info`` is added to that of every ``TextEnv``."""
         self._seed, self._invalid_actions = seed, 0
         observation, info = await super().areset(seed=seed, options=options)
@@ -120,7 +118,7 @@ class PlainEnv(TextEnv):
         self._policy = str(self._first_info.get("policy", self._policy))
         return self._text(observation)
 
-    async def astep(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    async def astep(self, action: str) -> StepResult:
         """Step the wrapped environment; ``terminated`` and ``truncated`` are its own."""
         if self._ended:
             raise ResetNeeded(f"{self.name}: call reset() before step(); no episode is running")
@@ -169,7 +167,7 @@ class PlainEnv(TextEnv):
         """Close the wrapped environment."""
         self.wrapped.close()
 
-    def _text(self, observation: Any) -> str:
+    def _text(self, observation: object) -> str:
         if not isinstance(observation, str):
             raise NlacBenchError(
                 f"{self.name} returned an observation of type {type(observation).__name__}; it must be a str"

@@ -42,16 +42,16 @@ def sections(doc: str) -> Mapping[str, str]:
 
     A heading is a Markdown line (``## Reward``) or a Google-style line (``Args:``).
     """
-    found: dict[str, list[str]] = {"": []}
+    texts: dict[str, list[str]] = {"": []}
     heading = ""
     for line in doc.splitlines():
         match = _HEADING.match(line)
         if match:
             heading = match[1] or match[2]
-            found.setdefault(heading, [])
+            texts.setdefault(heading, [])
         else:
-            found[heading].append(line)
-    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+            texts[heading].append(line)
+    return {name: "\n".join(lines).strip() for name, lines in texts.items()}
 
 
 def rules(doc: str) -> str:

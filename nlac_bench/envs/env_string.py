@@ -30,7 +30,7 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
         raise ValueError(f"{what} is not JSON ({error})") from None
     if not isinstance(kwargs, dict):
         raise ValueError(f'{what} must be an object, such as {{"split": "train"}}')
-    level: list[Any] = [kwargs]
+    level: list[object] = [kwargs]
     for _ in range(MAX_ARGUMENTS_DEPTH):
         level = [part for value in level for part in _parts(value)]
     if level:
@@ -38,7 +38,7 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     return name, kwargs
 
 
-def _parts(value: Any) -> Iterable[Any]:
+def _parts(value: object) -> Iterable[object]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
@@ -46,14 +46,14 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not a JSON number")
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    arguments = dict(pairs)
+    if len(arguments) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{max(names, key=names.count)!r:.80} occurs twice")
-    return found
+    return arguments
 
 
-def join(name: str, arguments: Mapping[str, Any]) -> str:
+def join(name: str, arguments: Mapping[str, object]) -> str:
     """Return the environment string of ``name`` with ``arguments``; the inverse of ``parse``."""
     return f"{name}@{json.dumps(dict(arguments))}" if arguments else name

@@ -65,8 +65,8 @@ def verify(name: str, folder: Path) -> list[dict[str, str | bool | None]]:
     rows: list[dict[str, str | bool | None]] = []
     for file, expected in dataset_spec(name).files.items():
         path = folder / file
-        found = hashlib.sha256(read_bytes(path)).hexdigest() if path.is_file() else None
-        rows.append({"file": file, "expected": expected, "found": found, "ok": found == expected})
+        sha256 = hashlib.sha256(read_bytes(path)).hexdigest() if path.is_file() else None
+        rows.append({"file": file, "expected": expected, "found": sha256, "ok": sha256 == expected})
     return rows
 
 
@@ -124,9 +124,9 @@ def _check_all(spec: DatasetSpec, staging: Path, required: Mapping[str, str]) ->
         if not path.is_file():
             problems.append(f"{file} is missing at the source")
         elif not _has(path, expected):
-            found = hashlib.sha256(read_bytes(path)).hexdigest()
+            sha256 = hashlib.sha256(read_bytes(path)).hexdigest()
             path.unlink()  # the next attempt must not continue a file with wrong content
-            problems.append(f"{file} has sha256 {found}, expected {expected}")
+            problems.append(f"{file} has sha256 {sha256}, expected {expected}")
     if problems:
         raise DataError(f"data set {spec.name!r} was not installed: " + "; ".join(problems))
 
@@ -204,10 +204,10 @@ def _convert_tau(source: Path, staging: Path) -> None:
 def _math500_from_upstream(path: Path, staging: Path) -> None:
     """Convert PRM800K's test.jsonl: drop the solutions and use the column order of the pinned hash."""
     raw = read_bytes(path)
-    found = hashlib.sha256(raw).hexdigest()
-    if found != pinned.MATH500_UPSTREAM:
+    sha256 = hashlib.sha256(raw).hexdigest()
+    if sha256 != pinned.MATH500_UPSTREAM:
         path.unlink()
-        raise DataError(f"{MATH500_URL} has sha256 {found}, expected {pinned.MATH500_UPSTREAM}")
+        raise DataError(f"{MATH500_URL} has sha256 {sha256}, expected {pinned.MATH500_UPSTREAM}")
     (staging / "math500.jsonl").write_bytes(drop_solutions(raw))
 
 

@@ -97,7 +97,7 @@ _unfinished: dict[tuple[str, ...], str] = {}
 """Imports that did not end. Another attempt would wait for the first one's lock."""
 
 
-def _once(key: tuple[str, ...], call: Callable[[], Any]) -> Any:
+def _once(key: tuple[str, ...], call: Callable[[], T]) -> T:
     if key in _unfinished:
         raise ForeignCodeError(_unfinished[key])
     try:

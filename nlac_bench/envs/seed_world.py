@@ -1,4 +1,4 @@
-"""Finds the world that a run plays: one seed, one world."""
+"""Determines which world a run plays: each seed has its own world."""
 
 from typing import Any
 

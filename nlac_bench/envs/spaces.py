@@ -6,7 +6,7 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -56,7 +56,7 @@ class UnicodeText(Space[str]):
         letters = self.np_random.integers(0, len(_SAMPLE_ALPHABET), size=length)
         return "".join(_SAMPLE_ALPHABET[i] for i in letters)
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Return whether ``x`` is a string of at most ``max_length`` characters."""
         return isinstance(x, str) and len(x) <= self.max_length
 
@@ -100,7 +100,7 @@ class SharedTexts(Sequence[str]):
         path = self._folder / str(range(self._rows)[row])
         return path.read_bytes().decode("utf-8", "surrogatepass") if path.exists() else ""
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+    def __deepcopy__(self, memo: dict[int, object]) -> tuple[str, ...]:
         return tuple(self)
 
     def write(self, row: int, text: str) -> None:
@@ -114,7 +114,7 @@ def _remove(folder: Path, owner: int) -> None:
 
 
 @create_shared_memory.register(UnicodeText)
-def _create(space: UnicodeText, n: int = 1, ctx: Any = None) -> SharedTexts:
+def _create(space: UnicodeText, n: int = 1, ctx: object = None) -> SharedTexts:
     return SharedTexts(n)
 
 

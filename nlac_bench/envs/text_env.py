@@ -19,7 +19,7 @@ from nlac_bench.envs.episode_guard import EpisodeGuard
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.envs.waiting import background_loop, run_without_waiting
 from nlac_bench.errors import UnknownIdError
-from nlac_bench.types import Message, Usage
+from nlac_bench.types import Info, Message, StepResult, ToolSchema, Usage
 
 ActionKind: TypeAlias = Literal["message", "tool", "invalid"]
 EndReason: TypeAlias = Literal[
@@ -53,7 +53,7 @@ class Outcome:
     tool_name: str | None = None
     tool_error: str | None = None
     usage: dict[str, Usage] = field(default_factory=dict)
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: Info = field(default_factory=dict)
 
 
 class TextEnv(gymnasium.Env[str, str]):
@@ -176,7 +176,7 @@ class TextEnv(gymnasium.Env[str, str]):
         """
         return rules(own_docstring(type(self), TextEnv))
 
-    def tools(self) -> Sequence[dict[str, Any]]:
+    def tools(self) -> Sequence[ToolSchema]:
         """Return the schemas of the tools that the agent may call, in OpenAI's function format."""
         return ()
 
@@ -196,21 +196,17 @@ class TextEnv(gymnasium.Env[str, str]):
 
     # --- Gymnasium ------------------------------------------------------------------------------
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Start an episode of task ``options["task_id"]``, or of a random one where no task is given."""
         with self._guard.reset(self.name, running=not self._ended):
             return self._run(self.areset(seed=seed, options=options))
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str) -> StepResult:
         """Run ``astep`` to completion and return its result."""
         with self._guard.step(self.name):
             return self._run(self.astep(action))
 
-    async def areset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset the environment asynchronously, for callers that run an event loop."""
         super().reset(seed=seed)
         unknown = set(options or {}) - {"task_id"}
@@ -231,7 +227,7 @@ class TextEnv(gymnasium.Env[str, str]):
         self._conversation = [{"role": "user", "content": observation}]
         policy = self.policy()
         system: list[Message] = [{"role": "system", "content": policy}] if policy else []
-        info: dict[str, Any] = {
+        info: Info = {
             "task_id": task_id,
             "split": self.split,
             "messages": [*system, {"role": "user", "content": observation}],
@@ -243,7 +239,7 @@ class TextEnv(gymnasium.Env[str, str]):
         }
         return observation, info
 
-    async def astep(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    async def astep(self, action: str) -> StepResult:
         """Take a step asynchronously, for callers that run an event loop, such as the rollout driver.
 
         After an ``EnvInfraError`` the episode cannot continue and must be played again.
@@ -263,7 +259,7 @@ class TextEnv(gymnasium.Env[str, str]):
             {"role": "assistant", "content": action if problem is None else f"[{problem}]"},
             {"role": "user", "content": outcome.observation},
         ]
-        info: dict[str, Any] = {
+        info: Info = {
             "action_kind": outcome.action_kind,
             "tool_name": outcome.tool_name,
             "tool_error": outcome.tool_error,
@@ -309,13 +305,13 @@ class TextEnv(gymnasium.Env[str, str]):
         outcome.end_reason = "max_steps"
         return outcome
 
-    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def _run(self, coroutine: Coroutine[object, None, T]) -> T:
         if self.remote:
             return asyncio.run_coroutine_threadsafe(coroutine, background_loop()).result()
         return run_without_waiting(coroutine)
 
 
-def _unusable(action: Any) -> str | None:
+def _unusable(action: object) -> str | None:
     """Return why ``action`` cannot be played by any environment, or None."""
     if not isinstance(action, str):
         return f"Invalid action: it must be a string, not {type(action).__name__}."

@@ -1,8 +1,8 @@
 """Defines TextVectorEnv, which steps several text environments; observations are a tuple of strings."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -10,6 +10,9 @@ from gymnasium.vector.utils import batch_space
 
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.envs.waiting import background_loop, run_without_waiting
+from nlac_bench.types import Info, StepResult
+
+T = TypeVar("T")
 
 
 class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
@@ -35,7 +38,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
     }
     env_class: ClassVar[Callable[..., TextEnv]]
 
-    def __init__(self, num_envs: int = 1, **kwargs: Any) -> None:
+    def __init__(self, num_envs: int = 1, **kwargs: object) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs must be at least 1, got {num_envs}")
         self.num_envs = num_envs
@@ -51,8 +54,8 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[tuple[str, ...], dict[str, Any]]:
+        options: Info | None = None,
+    ) -> tuple[tuple[str, ...], Info]:
         """Reset all rows; row i is seeded with ``seed + i`` or ``seed[i]``."""
         if seed is None or isinstance(seed, (int, np.integer)):
             seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
@@ -63,14 +66,14 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
             [e.areset(seed=s, options=options) for e, s in zip(self.envs, seeds, strict=True)]
         )
         self._ended[:] = False
-        infos: dict[str, Any] = {}
+        infos: Info = {}
         for row, (_, info) in enumerate(results):
             infos = self._add_info(infos, info, row)
         return tuple(observation for observation, _ in results), infos
 
     def step(
         self, actions: Sequence[str]
-    ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray, Info]:
         """Step all rows together. A row whose episode ended in the previous step is reset instead."""
         self._check_length("actions", actions)
         results = self._gather([
@@ -78,7 +81,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
             for env, ended, action in zip(self.envs, self._ended, actions, strict=True)
         ])  # fmt: skip
         observations, rewards, terminated, truncated, row_infos = zip(*results, strict=True)
-        infos: dict[str, Any] = {}
+        infos: Info = {}
         for row, info in enumerate(row_infos):
             infos = self._add_info(infos, info, row)
         terminations, truncations = np.array(terminated), np.array(truncated)
@@ -89,26 +92,26 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
         """Return each row's conversation so far."""
         return tuple(env.render() for env in self.envs)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close every row."""
         for env in self.envs:
             env.close()
 
-    def _check_length(self, what: str, values: Sequence[Any]) -> None:
+    def _check_length(self, what: str, values: Sequence[object]) -> None:
         if isinstance(values, str) or len(values) != self.num_envs:
             raise ValueError(f"expected {self.num_envs} {what}, one per row, got {values!r:.200}")
 
-    def _gather(self, coroutines: list[Any]) -> list[Any]:
+    def _gather(self, coroutines: list[Coroutine[object, None, T]]) -> list[T]:
         if not any(env.remote for env in self.envs):
             return [run_without_waiting(coroutine) for coroutine in coroutines]
 
-        async def together() -> list[Any]:
+        async def together() -> list[T]:
             return await asyncio.gather(*coroutines)
 
         return asyncio.run_coroutine_threadsafe(together(), background_loop()).result()
 
 
-async def _reset_row(env: TextEnv) -> tuple[str, float, bool, bool, dict[str, Any]]:
+async def _reset_row(env: TextEnv) -> StepResult:
     observation, info = await env.areset()
     return observation, 0.0, False, False, info
 

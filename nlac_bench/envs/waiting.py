@@ -4,12 +4,12 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def run_without_waiting(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_without_waiting(coroutine: Coroutine[object, None, T]) -> T:
     """Run a coroutine that never suspends, without the cost of an event loop.
 
     Raises:

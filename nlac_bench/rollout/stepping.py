@@ -4,14 +4,13 @@ import asyncio
 import concurrent.futures
 import contextvars
 import functools
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from nlac_bench.envs.text_env import TextEnv
-
-StepResult: TypeAlias = tuple[str, float, bool, bool, dict[str, Any]]
+from nlac_bench.types import StepResult
 
 _TRANSPARENT = (OrderEnforcing, PassiveEnvChecker)
 """Wrappers that ``gymnasium.make`` adds and that may be bypassed; a user's wrappers may not."""

@@ -20,7 +20,7 @@ from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import case_of
 from nlac_bench.envs.shop_worlds.worlds import MEASURED, procedures_of
-from nlac_bench.envs.tau.actions import Call, parse_action
+from nlac_bench.envs.tau.actions import CallAction, parse_action
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, derive_seed
 from nlac_bench.rollout.engines.hf.engine import HFEngine
@@ -99,14 +99,14 @@ def probes(tasks: int) -> list[Probe]:
     Until its second step after the call an environment answers in the same way in every world, so the probes
     are the same in every world, too. An agent of a checkout's ``workshop`` plays them.
     """
-    from workshop.worlds_player import Player
+    from workshop.worlds_player import WorldsPlayer
 
     env, found = ShopWorldsEnv(split="test", level="easy", world=MEASURED[0]), []
     for task_id in env.task_ids[:tasks]:
         case = case_of(task_id)
         kind = case.requests[0].goal.kind
         found += [
-            _probe(env, task_id, kind, procedure, Player(case, procedure).due)
+            _probe(env, task_id, kind, procedure, WorldsPlayer(case, procedure).due)
             for procedure in KINDS[kind].procedures
         ]
     return found
@@ -121,7 +121,7 @@ def _probe(
     while True:
         action = action_after(done)
         parsed = parse_action(action)
-        if isinstance(parsed, Call) and parsed.name in KIND_OF_TOOL:
+        if isinstance(parsed, CallAction) and parsed.name in KIND_OF_TOOL:
             return Probe(task_id, kind, procedure, state, action)
         observation, _, _, _, info = env.step(action)
         state = state.after(action, observation, str(info["action_kind"]))

@@ -18,7 +18,7 @@ from nlac_bench.agents.registry import AgentContext, make, prompt_hashes
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.envs import Outcome
-from nlac_bench.envs.tau.actions import Call, Invalid, parse_action
+from nlac_bench.envs.tau.actions import CallAction, Invalid, parse_action
 from nlac_bench.errors import NlacBenchError, UnknownIdError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, ToolCall
@@ -44,7 +44,7 @@ class Desk(Guess):
         parsed = parse_action(action)
         if isinstance(parsed, Invalid):
             return Outcome(parsed.problem, action_kind="invalid")
-        if isinstance(parsed, Call):
+        if isinstance(parsed, CallAction):
             return Outcome(self.oracle_action(), action_kind="tool", tool_name=parsed.name)
         return await super()._respond(parsed.content)
 

@@ -9,7 +9,7 @@ from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
 from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import case_of
-from nlac_bench.envs.tau.actions import Call, render_call, render_message
+from nlac_bench.envs.tau.actions import CallAction, render_call, render_message
 
 
 def guessed(rng: np.random.Generator) -> dict[str, Procedure]:
@@ -29,7 +29,7 @@ def follow(
         due = next(actions, None)
         if due is None:
             action = STAYS
-        elif isinstance(due, Call):
+        elif isinstance(due, CallAction):
             action = render_call(due.name, due.arguments)
         else:
             action = render_message(due.content)

@@ -13,7 +13,7 @@ from gymnasium.spaces import Discrete, Text
 
 from nlac_bench.envs import Outcome, TextEnv, conformance, registry
 from nlac_bench.envs.conformance import CHECKS, CheckResult, check
-from nlac_bench.envs.conformance.play import Subject
+from nlac_bench.envs.conformance.play import CheckedEnv
 from nlac_bench.envs.docstring import SECTIONS, own_docstring, sections
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
 
@@ -38,7 +38,7 @@ def test_built_in_training_splits_conform(name: str) -> None:
     def make_env(**kwargs: Any) -> gymnasium.Env[str, str]:
         return entry.make(split="train", **kwargs)
 
-    subject = Subject(make_env, entry.env_id, {"split": "train"})
+    subject = CheckedEnv(make_env, entry.env_id, {"split": "train"})
     for which in ("info", "gold answers stay hidden", "tasks", "oracle", "make_vec"):
         CHECKS[which](subject)
 
@@ -365,8 +365,8 @@ def test_a_check_leaves_global_random_state_alone() -> None:
     random.seed(3)
     np.random.seed(3)
     before = random.getstate(), repr(np.random.get_state())
-    checked: Callable[[Subject], str] = CHECKS["global random state"]
-    checked(Subject(Guess, None, {}))
+    checked: Callable[[CheckedEnv], str] = CHECKS["global random state"]
+    checked(CheckedEnv(Guess, None, {}))
     assert (random.getstate(), repr(np.random.get_state())) == before
 
 

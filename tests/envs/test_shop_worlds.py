@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nlac_bench.envs import registry
-from nlac_bench.envs.shop_worlds.customer import Customer
+from nlac_bench.envs.shop_worlds.customer import WaitingCustomer
 from nlac_bench.envs.shop_worlds.domain import load_world
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.office import DELAY, ON_HOLD
@@ -20,7 +20,7 @@ from nlac_bench.envs.shop_worlds.tasks import TASKS, case_of, cases
 from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, MEASURED, OPEN, SPARE, procedures_of
 from nlac_bench.envs.tau.embedded import load_embedded
 from nlac_bench.envs.tau.invoke import invoke
-from nlac_bench.envs.tau.reward import Grader
+from nlac_bench.envs.tau.reward import TauGrader
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import UnknownIdError
 from tests.envs.shop_worlds_players import follow, guessed
@@ -100,7 +100,7 @@ def test_tasks_and_ids_are_the_same_in_every_world() -> None:
 
 
 def test_every_valid_procedure_can_be_carried_out_in_every_task() -> None:
-    tools, shop = Grader(load_embedded("retail")).tools, load_embedded("retail")
+    tools, shop = TauGrader(load_embedded("retail")).tools, load_embedded("retail")
     for split in cases().values():
         for case in split:
             for choice in range(4):
@@ -325,8 +325,8 @@ def test_the_oracle_succeeds(world: int) -> None:
 # --- customers ------------------------------------------------------------------------------------------
 
 
-def customer_of(kind: str) -> tuple[Customer, str]:
-    customer = Customer()
+def customer_of(kind: str) -> tuple[WaitingCustomer, str]:
+    customer = WaitingCustomer()
     task = case_of(EASY_OF[kind]).task(0, procedures_of(0))
     return customer, asyncio.run(customer.begin(task, np.random.default_rng(0)))
 

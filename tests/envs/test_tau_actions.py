@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlac_bench.envs.tau.actions import (
-    Call,
+    CallAction,
     Invalid,
     Message,
     parse_action,
@@ -18,7 +18,7 @@ from nlac_bench.envs.tau.actions import (
 from tests.timing import scans
 
 CALL = '{"name": "get_user_details", "arguments": {"user_id": "mia_li_3668"}}'
-PARSED = Call("get_user_details", {"user_id": "mia_li_3668"})
+PARSED = CallAction("get_user_details", {"user_id": "mia_li_3668"})
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,14 @@ def test_what_sets_out_to_be_a_call_and_is_none_gets_a_lesson(text: str, names: 
 
 
 def test_of_a_repeated_key_the_last_counts() -> None:
-    assert parse_action('{"name": "a", "name": "b", "arguments": {"x": 1, "x": 2}}') == Call("b", {"x": 2})
+    assert parse_action('{"name": "a", "name": "b", "arguments": {"x": 1, "x": 2}}') == CallAction(
+        "b", {"x": 2}
+    )
 
 
 def test_numbers_keep_their_type() -> None:
     parsed = parse_action('{"name": "x", "arguments": {"a": 250, "b": 250.0, "c": true, "d": -0.0}}')
-    assert isinstance(parsed, Call)
+    assert isinstance(parsed, CallAction)
     assert repr(parsed.arguments) == "{'a': 250, 'b': 250.0, 'c': True, 'd': -0.0}"
 
 
@@ -201,7 +203,7 @@ def test_a_rendered_call_is_read_back(name: str, arguments: dict[str, object]) -
     if name == "respond":
         assert isinstance(parsed, Message | Invalid)
     else:
-        assert isinstance(parsed, Call)
+        assert isinstance(parsed, CallAction)
         assert (parsed.name, repr(parsed.arguments)) == (name, repr(arguments))
 
 
@@ -237,13 +239,13 @@ PIECES = st.lists(
 
 @given(PIECES)
 def test_any_text_has_a_meaning_and_a_message_is_read_back(text: str) -> None:
-    assert isinstance(parse_action(text), Message | Call | Invalid)
+    assert isinstance(parse_action(text), Message | CallAction | Invalid)
     assert parse_action(render_message(text)) == Message(text)
 
 
 @given(PIECES)
 def test_a_call_holds_only_what_json_can_hold(text: str) -> None:
     parsed = parse_action(text)
-    if isinstance(parsed, Call):
+    if isinstance(parsed, CallAction):
         written = json.dumps(parsed.arguments, allow_nan=False, ensure_ascii=False)
         assert json.loads(written.encode("utf-8")) == parsed.arguments

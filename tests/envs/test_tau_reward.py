@@ -10,7 +10,7 @@ import pytest
 
 from nlac_bench.envs.tau.domain import Task, load_official
 from nlac_bench.envs.tau.invoke import invoke
-from nlac_bench.envs.tau.reward import Grader
+from nlac_bench.envs.tau.reward import TauGrader
 from nlac_bench.envs.tau.verification.recorded import verify_expected
 from nlac_bench.errors import DataError
 from tests.envs.tau_small import load_small, write_small
@@ -24,14 +24,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def grader(folder: Path) -> Grader:
-    return Grader(load_small("retail", folder))
+def grader(folder: Path) -> TauGrader:
+    return TauGrader(load_small("retail", folder))
 
 
 # --- rewards ------------------------------------------------------------------------------------------------
 
 
-def test_the_database_must_be_as_the_gold_calls_make_it(grader: Grader) -> None:
+def test_the_database_must_be_as_the_gold_calls_make_it(grader: TauGrader) -> None:
     task = grader.domain.task("test", 0)
     db = grader.database()
     assert grader.grade(task, db, []) == {"original": 0.0, "strict": 0.0, "r_actions": 0.0, "r_outputs": 1.0}
@@ -40,7 +40,7 @@ def test_the_database_must_be_as_the_gold_calls_make_it(grader: Grader) -> None:
     assert grader.judge(task, db, []).info() == {"r_actions": 1.0, "gt_data_hash": db.hash()}
 
 
-def test_grading_leaves_the_episode_as_it_was(grader: Grader) -> None:
+def test_grading_leaves_the_episode_as_it_was(grader: TauGrader) -> None:
     task = grader.domain.task("test", 0)
     db, said = grader.database(), ["hello"]
     before = db.hash()
@@ -53,12 +53,12 @@ def test_grading_leaves_the_episode_as_it_was(grader: Grader) -> None:
     )
 
 
-def test_transfers_are_left_out_of_the_gold_calls_and_failing_ones_do_nothing(grader: Grader) -> None:
+def test_transfers_are_left_out_of_the_gold_calls_and_failing_ones_do_nothing(grader: TauGrader) -> None:
     task = grader.domain.task("test", 2)
     assert grader.grade(task, grader.database(), [])["original"] == 1.0
 
 
-def _told(grader: Grader, output: str, message: str) -> tuple[float, float]:
+def _told(grader: TauGrader, output: str, message: str) -> tuple[float, float]:
     asked = Task("retail/test/x" + output, 0, "ada_1", "", (), (output,))
     reward = grader.judge(asked, grader.database(), ["Hello.", message])
     assert reward.info() == {"r_outputs": reward.original, "outputs": {output: bool(reward.original)}}
@@ -88,7 +88,7 @@ def _told(grader: Grader, output: str, message: str) -> tuple[float, float]:
         ("943 Maple Drive", "at 943 maple drive, Suite 356", 1, 1),
     ],
 )
-def test_outputs(grader: Grader, output: str, message: str, original: float, strict: float) -> None:
+def test_outputs(grader: TauGrader, output: str, message: str, original: float, strict: float) -> None:
     assert _told(grader, output, message) == (original, strict)
 
 
@@ -97,7 +97,7 @@ def test_outputs(grader: Grader, output: str, message: str, original: float, str
 def test_gold_calls_and_outputs_earn_the_reward_on_every_official_task(
     name: str, official_data: Path
 ) -> None:
-    grader = Grader(load_official(name, official_data / "tau_bench"))
+    grader = TauGrader(load_official(name, official_data / "tau_bench"))
     silent = {}
     for split, tasks in grader.domain.tasks.items():
         for task in tasks:
@@ -115,7 +115,7 @@ def test_gold_calls_and_outputs_earn_the_reward_on_every_official_task(
 
 
 def _record(folder: Path) -> dict[str, Any]:
-    grader = Grader(load_small("retail", folder))
+    grader = TauGrader(load_small("retail", folder))
     db = grader.database()
     first = db.hash()
     observation = invoke(grader.tools, db, *CANCEL).observation

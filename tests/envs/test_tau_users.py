@@ -27,6 +27,7 @@ from nlac_bench.envs.tau.users import (
 )
 from nlac_bench.envs.tau.users.base import MAX_REPLY_CHARS
 from nlac_bench.envs.tau.users.models import prompt
+from nlac_bench.envs.tau.users.offline import RecordedConversation
 from nlac_bench.errors import DataError, EnvInfraError
 from nlac_bench.types import ChatReply, Messages, Role, Usage
 
@@ -203,8 +204,16 @@ def test_no_user_hangs_up() -> None:
     assert reply(user.copy(), "anything") == STOP
 
 
-RECORD = {"task_id": TASK.task_id, "first": "Hi", "turns": [["Name?", "Ada"], ["Bye", STOP]]}
-OTHER = {"task_id": TASK.task_id, "first": "Hi", "turns": [["Name?", "Ada"], ["Zip?", "12345"]]}
+RECORD: RecordedConversation = {
+    "task_id": TASK.task_id,
+    "first": "Hi",
+    "turns": [["Name?", "Ada"], ["Bye", STOP]],
+}
+OTHER: RecordedConversation = {
+    "task_id": TASK.task_id,
+    "first": "Hi",
+    "turns": [["Name?", "Ada"], ["Zip?", "12345"]],
+}
 
 
 def test_replay_user_follows_the_record() -> None:

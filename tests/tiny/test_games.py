@@ -15,8 +15,8 @@ from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
 from nlac_bench.envs.twenty_questions.env import OPENING, QUESTIONS
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
 from workshop import corpus, critic_rows, games_corpus, games_player, prepare
-from workshop.corpus import Row
-from workshop.games_player import Habit, Player, Situation, objects
+from workshop.corpus import CorpusRow
+from workshop.games_player import GameSituation, GamesPlayer, Habit, objects
 from workshop.trees import IGNORED, trees
 
 IS = re.compile("~0 ")
@@ -24,7 +24,7 @@ IS = re.compile("~0 ")
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[CorpusRow]:
     return [row for found in games_corpus.episodes(60, seed=1) for row in found]
 
 
@@ -45,7 +45,7 @@ def success(habit: Habit, split: str, games: int) -> float:
     for number in range(games):
         rng = random.Random(number)
         env.reset(seed=0, options={"task_id": env.task_ids[number]})
-        who, now, ended = Player(habit, rng.randint(*games_player.NEAR)), Situation(), False
+        who, now, ended = GamesPlayer(habit, rng.randint(*games_player.NEAR)), GameSituation(), False
         while not ended:
             action = who.act(now, rng)
             observation, _, ended, _, info = env.step(action)
@@ -72,9 +72,9 @@ def test_the_questions_tell_the_objects_apart() -> None:
 def test_a_situation_has_the_objects_that_the_environments_player_finds() -> None:
     env = TwentyQuestionsEnv(split="validation")
     env.reset(seed=0, options={"task_id": "validation-0003"})
-    rng, now, asked = random.Random(0), Situation(), []
+    rng, now, asked = random.Random(0), GameSituation(), []
     for _ in range(8):
-        action = Player(Habit("half", 0.5), 48).act(now, rng)
+        action = GamesPlayer(Habit("half", 0.5), 48).act(now, rng)
         observation, _, ended, _, _ = env.step(action)
         assert not ended
         asked.append((action, observation.startswith("Yes")))
@@ -88,7 +88,7 @@ def test_every_habit_is_met_and_leaves_room_for_questions() -> None:
     """Where few objects remain and nothing was guessed yet, questions and guesses are both frequent."""
     rng, asked, repeated = random.Random(0), [], 0
     for _ in range(150):
-        steps, _ = games_corpus.play(Player.drawn(rng), games_corpus.training_env(), rng)
+        steps, _ = games_corpus.play(GamesPlayer.drawn(rng), games_corpus.training_env(), rng)
         for step in steps:
             if player.GUESS_AT_MOST < step.now.left.sum() <= games_player.NEAR[0] and not step.now.refused:
                 asked.append(step.action in objects().questions)
@@ -105,7 +105,7 @@ def test_an_episode_depends_only_on_its_number_and_the_seed() -> None:
     assert together == list(prepare.generated("tiny-worlds", "twenty_questions", 3, 1))
 
 
-def test_every_answer_is_what_its_role_may_say(rows: list[Row]) -> None:
+def test_every_answer_is_what_its_role_may_say(rows: list[CorpusRow]) -> None:
     prompts, counts = CompactPrompts(), Counter[str]()
     actions = {*objects().questions, *objects().named}
     for row in rows:
@@ -131,7 +131,7 @@ def test_answers_survive_the_numbering_of_identifiers() -> None:
         assert codec.decode(codec.encode(advice)) == advice
 
 
-def test_only_training_words_are_hidden(rows: list[Row], not_trained: set[str]) -> None:
+def test_only_training_words_are_hidden(rows: list[CorpusRow], not_trained: set[str]) -> None:
     """A game is won by a guess of the hidden word; only rows without a game name the others rightly."""
     hidden = {
         games_corpus.training_env().world.names[g.hidden] for g in games_corpus.training_env()._games.values()
@@ -150,7 +150,7 @@ def test_rows_that_name_an_object_ask_nothing_and_follow_from_their_answers(not_
     rng, named = random.Random(0), set()
     for hidden in range(len(objects().names)):
         row = games_corpus.recall_row(hidden, rng)
-        now = Situation()
+        now = GameSituation()
         for text, heard in turns(row.prompt):
             assert heard.startswith("Yes") == objects().answers[text][hidden]
             now = now.after(text, heard.startswith("Yes"))
@@ -178,7 +178,7 @@ def test_exercises_name_an_object_that_fits_the_answers_so_far(not_trained: set[
         prompts = [row.prompt for row in rows]
         assert all(longer.startswith(prompt) for prompt, longer in pairwise(prompts[::-1]))
         for number, row in enumerate(reversed(rows), 1):
-            now, said = Situation(), turns(row.prompt)
+            now, said = GameSituation(), turns(row.prompt)
             assert len(said) == number and row.role == "drill"
             for text, heard in said:
                 assert heard in ("Yes.", "No.")
@@ -216,7 +216,7 @@ def test_rows_that_name_an_object_have_the_environments_answers() -> None:
 
 def test_verdicts_follow_the_futures_and_not_the_action() -> None:
     rng = random.Random(0)
-    steps, _ = games_corpus.play(Player.drawn(rng), games_corpus.training_env(), rng)
+    steps, _ = games_corpus.play(GamesPlayer.drawn(rng), games_corpus.training_env(), rng)
     step, futures = steps[4], games_corpus.bank(1)
     actions = [step.action, objects().questions[7], "Is it a dog?"]
     for seed in range(40):
@@ -231,7 +231,7 @@ def test_verdicts_follow_the_futures_and_not_the_action() -> None:
         assert made[0].truth == (2 * sum(wins) >= len(wins))
 
 
-def test_the_refiner_takes_the_advised_action_which_is_not_always_the_best(rows: list[Row]) -> None:
+def test_the_refiner_takes_the_advised_action_which_is_not_always_the_best(rows: list[CorpusRow]) -> None:
     changed = best = 0
     for row in rows:
         if row.role != "refiner":
@@ -243,7 +243,7 @@ def test_the_refiner_takes_the_advised_action_which_is_not_always_the_best(rows:
             assert row.answer == action
             continue
         assert row.answer == advised != action
-        now = Situation()
+        now = GameSituation()
         for text, heard in turns(before):
             now = now.after(text, heard.startswith("Yes"))
         assert row.answer not in now.asked

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from nlac_bench.envs.tau.actions import Call, parse_action
+from nlac_bench.envs.tau.actions import CallAction, parse_action
 from workshop import corpus, mistakes
 from workshop.curriculum import TauTeaching
 from workshop.mistakes import HANDOVER, REFUSAL
@@ -74,7 +74,7 @@ def test_habits_fit_the_tools_that_exist() -> None:
             first, _ = env.reset(seed=0, options={"task_id": task_id})
             for action in play_on(env.fork(), (), first)[1]:
                 parsed = parse_action(action)
-                if isinstance(parsed, Call) and is_write(parsed.name):
+                if isinstance(parsed, CallAction) and is_write(parsed.name):
                     written.add(parsed.name)
         assert written <= tools
         assert written - set(mistakes.HABITS) <= {"cancel_reservation"}  # which nobody is in the habit of

@@ -26,13 +26,13 @@ from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
 from nlac_bench.tiny import gates
 from workshop import critic_rows, mistakes, worlds_corpus
-from workshop.corpus import Row
+from workshop.corpus import CorpusRow
 from workshop.critic_rows import evaluator_row, refiner_row
-from workshop.worlds_player import Player, PracticeEnv, practice
+from workshop.worlds_player import PracticeEnv, WorldsPlayer, practice
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[CorpusRow]:
     return [row for found in worlds_corpus.episodes(60, seed=1) for row in found]
 
 
@@ -50,7 +50,7 @@ def test_a_procedure_succeeds_exactly_where_it_is_demanded(kind: str) -> None:
         env = PracticeEnv(world)
         for task_id in chosen:
             for procedure in KINDS[kind].procedures:
-                player, done, ended = Player(practice()[task_id], procedure), 0, False
+                player, done, ended = WorldsPlayer(practice()[task_id], procedure), 0, False
                 env.reset(seed=0, options={"task_id": task_id})
                 while not ended:
                     _, _, ended, _, info = env.step(player.due(done))
@@ -61,7 +61,7 @@ def test_a_procedure_succeeds_exactly_where_it_is_demanded(kind: str) -> None:
 
 def test_other_procedures_are_those_that_began_alike() -> None:
     case = next(case for case in practice().values() if case.requests[0].goal.kind == "return")
-    player = Player(case, ("original", "email"))
+    player = WorldsPlayer(case, ("original", "email"))
     assert [json.loads(other)["name"] for other in player.others(0, player.due(0))] == [
         "find_user_id_by_name_zip"
     ]
@@ -78,14 +78,14 @@ def test_an_episode_depends_only_on_its_number_and_the_seed() -> None:
     assert alone == together[2] != other
 
 
-def test_slips_are_played_and_not_taught(rows: list[Row]) -> None:
+def test_slips_are_played_and_not_taught(rows: list[CorpusRow]) -> None:
     never_right = (mistakes.HANDOVER, mistakes.REFUSAL)
     policy = [row for row in rows if row.role == "policy"]
     assert any(mistakes.REFUSAL in row.prompt for row in policy)
     assert not any(row.answer in never_right for row in policy)
 
 
-def test_no_prompt_names_the_world(rows: list[Row]) -> None:
+def test_no_prompt_names_the_world(rows: list[CorpusRow]) -> None:
     head = re.compile(r"<\|shop_worlds\|><\|user\|>")
     assert all(head.match(row.prompt) for row in rows)
 
@@ -106,7 +106,7 @@ def test_a_future_says_how_the_request_was_handled() -> None:
     assert len(by) >= 3
 
 
-def test_the_backup_of_the_last_step_explains_the_outcome(rows: list[Row]) -> None:
+def test_the_backup_of_the_last_step_explains_the_outcome(rows: list[CorpusRow]) -> None:
     endings = 0
     for row in rows:
         if row.role != "backup":
@@ -119,7 +119,7 @@ def test_the_backup_of_the_last_step_explains_the_outcome(rows: list[Row]) -> No
     assert endings == 60  # one of each episode
 
 
-def test_the_verdict_is_that_of_most_futures_and_quotes_one(rows: list[Row]) -> None:
+def test_the_verdict_is_that_of_most_futures_and_quotes_one(rows: list[CorpusRow]) -> None:
     counts = set()
     for row in rows:
         if row.role != "evaluator":
@@ -138,7 +138,7 @@ def test_the_verdict_is_that_of_most_futures_and_quotes_one(rows: list[Row]) -> 
     assert counts == {1, 2, 3, 4, 5}
 
 
-def test_the_refiner_takes_the_advice_of_an_objection_and_nothing_else(rows: list[Row]) -> None:
+def test_the_refiner_takes_the_advice_of_an_objection_and_nothing_else(rows: list[CorpusRow]) -> None:
     changed = 0
     for row in rows:
         if row.role != "refiner":
@@ -154,12 +154,12 @@ def test_the_refiner_takes_the_advice_of_an_objection_and_nothing_else(rows: lis
 
 def test_an_objection_advises_the_procedure_that_its_future_calls_right() -> None:
     case = next(case for case in practice().values() if case.requests[0].goal.kind == "cancel")
-    player, rng = Player(case, ("mistake", "at_once")), random.Random(0)
+    player, rng = WorldsPlayer(case, ("mistake", "at_once")), random.Random(0)
     done = next(i for i in range(9) if "cancel_pending_order" in player.due(i))
     call = player.due(done)
-    asks = Player(case, ("mistake", "confirmed")).due(done)
+    asks = WorldsPlayer(case, ("mistake", "confirmed")).due(done)
     other = call.replace("ordered by mistake", "no longer needed")
-    step = worlds_corpus.Step(
+    step = worlds_corpus.WorldStep(
         first_state("shop_worlds", "Hi.", {"tools": (), "policy": ""}), call, [], done, False
     )
 
@@ -239,7 +239,7 @@ def test_probes_succeed_by_the_rules_alone(world: int) -> None:
     env = ShopWorldsEnv(world=world, level="easy")
     for probe in found:
         env.reset(seed=0, options={"task_id": probe.task_id})
-        player, done, ended = Player(case_of(probe.task_id), probe.procedure), 0, False
+        player, done, ended = WorldsPlayer(case_of(probe.task_id), probe.procedure), 0, False
         said = []
         while not ended:
             said.append(player.due(done))

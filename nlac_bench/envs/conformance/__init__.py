@@ -15,7 +15,7 @@ from typing import Any
 
 from nlac_bench.envs.conformance import episodes, robustness, wrapping
 from nlac_bench.envs.conformance.advice import advise
-from nlac_bench.envs.conformance.play import CHECKS, MakeEnv, NotApplicableError, Subject
+from nlac_bench.envs.conformance.play import CHECKS, CheckedEnv, MakeEnv, NotApplicableError
 from nlac_bench.envs.foreign import ForeignCodeError, bounded, described
 
 __all__ = ["CHECKS", "CheckResult", "advise", "check"]
@@ -51,7 +51,7 @@ def check(
         env_id: its Gymnasium id, for ``gymnasium.make_vec``.
         kwargs: constructor arguments that go with ``env_id``.
     """
-    subject = Subject(make_env, env_id, kwargs or {})
+    subject = CheckedEnv(make_env, env_id, kwargs or {})
     results: list[CheckResult] = []
     for name in CHECKS:
         try:
@@ -65,7 +65,7 @@ def check(
     return results
 
 
-def _checked(name: str, subject: Subject) -> CheckResult:
+def _checked(name: str, subject: CheckedEnv) -> CheckResult:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

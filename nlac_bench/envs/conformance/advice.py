@@ -51,17 +51,17 @@ def _about_splits(env: gymnasium.Env[str, str], make_env: MakeEnv) -> list[str]:
 def _about_training(env: gymnasium.Env[str, str]) -> list[str]:
     if isinstance(env.unwrapped, TextEnv):
         return []
-    plain, found = PlainEnv(env, "env"), []
+    plain, warnings = PlainEnv(env, "env"), []
     if reports_success(plain) is False:
-        found.append(
+        warnings.append(
             "episodes end without info['success']: runs show the mean reward and no success rate, and agents "
             "cannot be trained on it"
         )
     try:
         plain.fork()
     except Exception as error:
-        found.append(
+        warnings.append(
             f"copy.deepcopy of the environment raises {type(error).__name__}: {error}; agents cannot be "
             "trained on it"
         )
-    return found
+    return warnings

@@ -4,7 +4,7 @@ import json
 import math
 import random
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from nlac_bench.envs.conformance.play import (
     MAX_EPISODE_STEPS,
     SAMPLED_TASKS,
-    Subject,
+    CheckedEnv,
     episode,
     named,
     play,
@@ -25,6 +25,7 @@ from nlac_bench.envs.conformance.play import (
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.envs.text_env import ActionKind, EndReason, TextEnv
 from nlac_bench.errors import UnknownIdError
+from nlac_bench.types import Info
 
 RESET_KEYS = {
     "task_id": str,
@@ -52,7 +53,7 @@ GOLD_KEYS = {
 
 
 @named("spaces")
-def _spaces(subject: Subject) -> str:
+def _spaces(subject: CheckedEnv) -> str:
     with subject.env() as env:
         wanted = UnicodeText if isinstance(env.unwrapped, TextEnv) else (UnicodeText, Text)
         for space in (env.observation_space, env.action_space):
@@ -66,14 +67,14 @@ def _spaces(subject: Subject) -> str:
 
 
 @named("gymnasium check_env")
-def _check_env(subject: Subject) -> str:
+def _check_env(subject: CheckedEnv) -> str:
     with subject.env() as env:
         check_env(env.unwrapped, skip_render_check=True)
     return ""
 
 
 @named("seeding")
-def _seeding(subject: Subject) -> str:
+def _seeding(subject: CheckedEnv) -> str:
     for seed in range(4):
         with subject.env() as first, subject.env() as second:
             expected = episode(first, seed)
@@ -85,7 +86,7 @@ def _seeding(subject: Subject) -> str:
 
 
 @named("global random state")
-def _global_random_state(subject: Subject) -> str:
+def _global_random_state(subject: CheckedEnv) -> str:
     episodes = []
     kept = random.getstate(), np.random.get_state()
     try:
@@ -107,7 +108,7 @@ def _global_random_state(subject: Subject) -> str:
 
 
 @named("info")
-def _info(subject: Subject) -> str:
+def _info(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         for task_id in sampled_tasks(env):
             _, info = env.reset(seed=0, options={"task_id": task_id})
@@ -140,7 +141,7 @@ def _info(subject: Subject) -> str:
     return ""
 
 
-def _keys_and_texts(value: Any) -> Iterator[tuple[str, str]]:
+def _keys_and_texts(value: object) -> Iterator[tuple[str, str]]:
     """Yield every key and every text in a JSON value, as ("key", …) or ("text", …)."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -154,7 +155,7 @@ def _keys_and_texts(value: Any) -> Iterator[tuple[str, str]]:
 
 
 @named("gold answers stay hidden")
-def _hidden_gold(subject: Subject) -> str:
+def _hidden_gold(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         for task_id in sampled_tasks(env):
             _, info = env.reset(seed=0, options={"task_id": task_id})
@@ -178,7 +179,7 @@ def _hidden_gold(subject: Subject) -> str:
 
 
 @named("ends")
-def _ends(subject: Subject) -> str:
+def _ends(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         for seed in range(SAMPLED_TASKS):
             env.reset(seed=seed)
@@ -197,7 +198,7 @@ def _ends(subject: Subject) -> str:
 
 
 @named("reset needed")
-def _reset_needed(subject: Subject) -> str:
+def _reset_needed(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         for moment in ("before reset", "after the end"):
             try:
@@ -214,7 +215,7 @@ def _reset_needed(subject: Subject) -> str:
 
 
 @named("tasks")
-def _tasks(subject: Subject) -> str:
+def _tasks(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         require(len(set(env.task_ids)) == len(env.task_ids), "task_ids contains an id twice")
         for task_id in sampled_tasks(env):
@@ -241,12 +242,12 @@ def _tasks(subject: Subject) -> str:
 
 
 @named("oracle")
-def _oracle(subject: Subject) -> str:
+def _oracle(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         tasks = sampled_tasks(env)
         for task_id in tasks:
             env.reset(seed=0, options={"task_id": task_id})
-            info: dict[str, Any] = {}
+            info: Info = {}
             for _ in range(env.max_steps):
                 info = env.step(env.oracle_action())[4]
                 if "success" in info:

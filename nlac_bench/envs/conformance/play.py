@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.types import Info
 
 MakeEnv = Callable[..., gymnasium.Env[str, str]]
 
@@ -26,7 +27,7 @@ class NotApplicableError(Exception):
 
 
 @dataclass(slots=True)
-class Subject:
+class CheckedEnv:
     """The environment under test: how to make it, its Gymnasium id (None without one) and its arguments."""
 
     make: MakeEnv
@@ -34,7 +35,7 @@ class Subject:
     kwargs: Mapping[str, Any]
 
     @contextmanager
-    def env(self, **kwargs: Any) -> Iterator[gymnasium.Env[str, str]]:
+    def env(self, **kwargs: object) -> Iterator[gymnasium.Env[str, str]]:
         """Make an environment; it is closed at the end."""
         env = self.make(**kwargs)
         try:
@@ -43,7 +44,7 @@ class Subject:
             env.close()
 
     @contextmanager
-    def text_env(self, **kwargs: Any) -> Iterator[TextEnv]:
+    def text_env(self, **kwargs: object) -> Iterator[TextEnv]:
         """Make an environment and return it without its wrappers.
 
         Raises:
@@ -55,7 +56,7 @@ class Subject:
             yield env.unwrapped
 
 
-Check = Callable[[Subject], str]
+Check = Callable[[CheckedEnv], str]
 
 
 CHECKS: dict[str, Check] = {}
@@ -83,7 +84,7 @@ def sampled_tasks(env: TextEnv) -> list[str]:
     ]
 
 
-def comparable(info: Mapping[str, Any]) -> str:
+def comparable(info: Info) -> str:
     """Return ``info`` as text, without the durations of model calls, which differ between runs."""
     info = copy.deepcopy(dict(info))
     for usage in (info.get("usage") or {}).values():
@@ -101,9 +102,9 @@ def next_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:
     return inner.action_space.sample()
 
 
-def play(env: gymnasium.Env[str, str], rng: np.random.Generator, most: int = 30) -> list[tuple[Any, ...]]:
+def play(env: gymnasium.Env[str, str], rng: np.random.Generator, most: int = 30) -> list[tuple[object, ...]]:
     """Step with random actions until the end, at most ``most`` times; return the result of each step."""
-    steps = []
+    steps: list[tuple[object, ...]] = []
     for _ in range(most):
         action = next_action(env, rng)
         observation, reward, terminated, truncated, info = env.step(action)
@@ -113,13 +114,13 @@ def play(env: gymnasium.Env[str, str], rng: np.random.Generator, most: int = 30)
     return steps
 
 
-def episode(env: gymnasium.Env[str, str], seed: int) -> list[tuple[Any, ...]]:
+def episode(env: gymnasium.Env[str, str], seed: int) -> list[tuple[object, ...]]:
     """Play a whole seeded episode; return its first observation and the result of each step."""
     observation, info = env.reset(seed=seed)
     return [(observation, comparable(info)), *play(env, np.random.default_rng(seed))]
 
 
-def same(first: list[tuple[Any, ...]], second: list[tuple[Any, ...]], what: str) -> None:
+def same(first: list[tuple[object, ...]], second: list[tuple[object, ...]], what: str) -> None:
     for number, (one, other) in enumerate(zip(first, second, strict=False)):
         require(one == other, f"{what}: step {number} returned {one!r:.150} and {other!r:.150}")
     require(len(first) == len(second), f"{what}: {len(first)} and {len(second)} steps")

@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from nlac_bench.envs.conformance.play import Subject, named, next_action, play, require, same
+from nlac_bench.envs.conformance.play import CheckedEnv, named, next_action, play, require, same
 from nlac_bench.envs.text_env import TextEnv
 
 MALFORMED: Mapping[str, Any] = {
@@ -43,7 +43,7 @@ SECONDS_AN_ACTION = 10.0
 
 
 @named("malformed actions")
-def _malformed(subject: Subject) -> str:
+def _malformed(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         for name, action in MALFORMED.items():
             env.reset(seed=3)
@@ -70,7 +70,7 @@ def _malformed(subject: Subject) -> str:
     return ", ".join(MALFORMED)
 
 
-def _futures(subject: Subject, copy_of: Callable[[TextEnv], TextEnv], seeds: int) -> str:
+def _futures(subject: CheckedEnv, copy_of: Callable[[TextEnv], TextEnv], seeds: int) -> str:
     """Check that a copy made during an episode behaves like the original and neither changes the other."""
     compared = 0
     with subject.text_env() as env:
@@ -90,12 +90,12 @@ def _futures(subject: Subject, copy_of: Callable[[TextEnv], TextEnv], seeds: int
 
 
 @named("fork")
-def _fork(subject: Subject) -> str:
+def _fork(subject: CheckedEnv) -> str:
     return _futures(subject, lambda env: env.fork(), seeds=4)
 
 
 @named("pickle")
-def _pickle(subject: Subject) -> str:
+def _pickle(subject: CheckedEnv) -> str:
     # One seed only: a pickle includes the read-only data that forks share, so it is slow.
     return _futures(subject, lambda env: pickle.loads(pickle.dumps(env)), seeds=1)
 
@@ -116,7 +116,7 @@ def _hostile_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> s
 
 
 @named("fuzz")
-def _fuzz(subject: Subject) -> str:
+def _fuzz(subject: CheckedEnv) -> str:
     rng = np.random.default_rng(2_024)
     with subject.env() as made:
         env = made.unwrapped if isinstance(made.unwrapped, TextEnv) else made

@@ -1,6 +1,6 @@
 """Checks vectorisation, wrappers and rendering."""
 
-from typing import Any
+from collections.abc import Iterable
 
 import gymnasium
 import numpy as np
@@ -9,8 +9,8 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 
 from nlac_bench.envs.conformance.play import (
     MAX_EPISODE_STEPS,
+    CheckedEnv,
     NotApplicableError,
-    Subject,
     named,
     next_action,
     require,
@@ -22,7 +22,7 @@ TIMEOUT_S = 120.0
 
 
 @named("make_vec")
-def _make_vec(subject: Subject) -> str:
+def _make_vec(subject: CheckedEnv) -> str:
     if subject.env_id is None:
         raise NotApplicableError("not registered with Gymnasium")
     mode = "vector_entry_point" if gymnasium.spec(subject.env_id).vector_entry_point else "sync"
@@ -45,7 +45,7 @@ def _make_vec(subject: Subject) -> str:
 
 
 @named("AsyncVectorEnv")
-def _async_vector(subject: Subject) -> str:
+def _async_vector(subject: CheckedEnv) -> str:
     vector = AsyncVectorEnv([subject.make, subject.make], shared_memory=False)
     try:
         vector.reset_async(seed=4)
@@ -66,7 +66,7 @@ def _async_vector(subject: Subject) -> str:
     return "shared_memory=False"
 
 
-def _compare_rows(subject: Subject, observations: Any, seeds: tuple[int, ...]) -> None:
+def _compare_rows(subject: CheckedEnv, observations: Iterable[object], seeds: tuple[int, ...]) -> None:
     for observation, seed in zip(observations, seeds, strict=True):
         with subject.env() as env:
             alone = env.reset(seed=seed)[0]
@@ -78,7 +78,7 @@ def _compare_rows(subject: Subject, observations: Any, seeds: tuple[int, ...]) -
 
 
 @named("RecordEpisodeStatistics")
-def _record_statistics(subject: Subject) -> str:
+def _record_statistics(subject: CheckedEnv) -> str:
     with subject.env() as inner:
         env = RecordEpisodeStatistics(inner)
         env.reset(seed=0)
@@ -101,7 +101,7 @@ def _record_statistics(subject: Subject) -> str:
 
 
 @named("render")
-def _render(subject: Subject) -> str:
+def _render(subject: CheckedEnv) -> str:
     with subject.env() as env:
         if "ansi" not in (env.metadata.get("render_modes") or []):
             raise NotApplicableError("the environment has no render mode 'ansi'")

@@ -16,6 +16,7 @@ from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
 from nlac_bench.simulators.math_grader import boxed, default_grader
+from nlac_bench.types import Info
 
 MAX_TASKS = 1_000_000
 MAX_PROBLEM_SEED = 10**12 - 1
@@ -179,9 +180,7 @@ class Math500HardEnv(TextEnv):
         """
         return _commonest_answers(*self._training)
 
-    async def areset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset as ``TextEnv.areset`` does; ``info`` also has the problem's subject and level."""
         observation, info = await super().areset(seed=seed, options=options)
         problem = self._state.problem

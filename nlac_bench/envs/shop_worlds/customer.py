@@ -7,10 +7,10 @@ import numpy as np
 
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.users.scripted import ScriptedUser
-from nlac_bench.simulators.customer import STOP, Reading, goals
+from nlac_bench.simulators.customer import STOP, MessageReading, goals
 
 UNDECIDED = {"cancel": "reason", "return": "payment", "exchange": "payment", "modify_items": "payment"}
-"""Goal → the topic of which the customer says nothing, because the shop's procedure decides it."""
+"""Goal → the topic that the customer does not mention, because the shop's procedure decides it."""
 AS_USUAL = (
     "I leave that to you; please do it the way your shop does it.",
     "That is up to your shop; I have no preference.",
@@ -24,7 +24,7 @@ GIVES_UP = ("Then I will have to ask again another day.", "Then I will contact y
 ASKS_AGAIN = ("Could you please look at it again?", "I asked for something else. Can you help?")
 
 
-class Customer(ScriptedUser):
+class WaitingCustomer(ScriptedUser):
     """A scripted user with full details who knows neither the reason, nor the payment that the shop wants.
 
     The first message has the email and the zip code. When all requests are done, the customer stays until the
@@ -84,13 +84,13 @@ class Customer(ScriptedUser):
         last = self._pick(GIVES_UP if self._failed else SATISFIED)
         return " ".join(part for part in (last, self._receipt, STOP) if part)
 
-    def _told(self, heard: Reading, goal: goals.Goal) -> tuple[frozenset[str], str]:
+    def _told(self, heard: MessageReading, goal: goals.Goal) -> tuple[frozenset[str], str]:
         topics, told = super()._told(heard, goal)
         if UNDECIDED.get(goal.kind) in heard.asks:
             told = f"{told} {self._pick(AS_USUAL)}".strip()
         return topics, told
 
-    def _identify(self, heard: Reading, goal: goals.Goal) -> str:
+    def _identify(self, heard: MessageReading, goal: goals.Goal) -> str:
         if "zip" not in heard.asks:
             return super()._identify(heard, goal)
         person = self._script.person

@@ -29,8 +29,8 @@ def load_world(world: int, rules: Rules) -> Domain:
         policy=policy(rules, procedures),
         tools=shop.tools,
         tasks={
-            split: tuple(case.task(index, procedures) for index, case in enumerate(found))
-            for split, found in cases().items()
+            split: tuple(case.task(index, procedures) for index, case in enumerate(split_cases))
+            for split, split_cases in cases().items()
         },
         source=_source(),
         origin=partial(load_world, world, rules),

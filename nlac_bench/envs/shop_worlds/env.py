@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from nlac_bench.envs.shop_worlds.customer import Customer
+from nlac_bench.envs.shop_worlds.customer import WaitingCustomer
 from nlac_bench.envs.shop_worlds.domain import load_world
 from nlac_bench.envs.shop_worlds.office import DELAY, Filed, Handled, check, receipt
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
@@ -12,7 +12,7 @@ from nlac_bench.envs.shop_worlds.policy import Rules
 from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Evidence, described, name_of
 from nlac_bench.envs.shop_worlds.tasks import TASKS, case_of
 from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, OPEN, procedures_of
-from nlac_bench.envs.tau.actions import Call, Message, parse_action, render_call, render_message
+from nlac_bench.envs.tau.actions import CallAction, Message, parse_action, render_call, render_message
 from nlac_bench.envs.tau.env import ServiceState, TauEnv
 from nlac_bench.envs.tau.selection import selected_tasks
 from nlac_bench.envs.text_env import EndReason, Outcome
@@ -26,7 +26,7 @@ class WorldState(ServiceState):
     an entry for each call that changed an order.
     """
 
-    user: Customer
+    user: WaitingCustomer
     filed: tuple[Filed, ...] = ()
     handled: tuple[Handled, ...] = ()
     looked_up: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class ShopWorldsEnv(TauEnv):
         self.played_world, self.rules, self.reward = world, rules, "original"
         self._serve(domain, selected_tasks(domain, split, level, None), split, render_mode)
         self.user_kind, self.floors_only = "scripted", False
-        self._new_user = Customer(domain)
+        self._new_user = WaitingCustomer(domain)
 
     def describe_world(self) -> dict[str, Any]:
         """Return the world, the names of its procedures by kind of request, and whether it is held out."""
@@ -154,7 +154,7 @@ class ShopWorldsEnv(TauEnv):
         state.gold_done += parse_action(action) == due
         return outcome
 
-    def _call(self, call: Call) -> Outcome:
+    def _call(self, call: CallAction) -> Outcome:
         outcome, state = super()._call(call), self._state
         if outcome.tool_error is not None or outcome.end_reason is not None:
             return outcome
@@ -192,9 +192,11 @@ class ShopWorldsEnv(TauEnv):
     def oracle_action(self) -> str:
         """Return the next action of a plan that follows the world's procedures."""
         due = self._due()
-        return render_call(due.name, due.arguments) if isinstance(due, Call) else render_message(due.content)
+        if isinstance(due, CallAction):
+            return render_call(due.name, due.arguments)
+        return render_message(due.content)
 
-    def _due(self) -> Call | Message:
+    def _due(self) -> CallAction | Message:
         state = self._state
         case = case_of(state.task.task_id)
         actions = plan(case.script.person, case.user_id, case.requests, self._procedures)

@@ -31,14 +31,14 @@ class Handled(NamedTuple):
 
 
 def receipt(handled: Sequence[Handled]) -> str:
-    """Return what the shop writes to a customer about all changes, which is nothing without any."""
+    """Return what the shop writes to a customer about all changes; empty if there are none."""
     if not handled:
         return ""
-    said = f"My receipt says: {' and '.join(each.way for each in handled)}."
+    text = f"My receipt says: {' and '.join(each.way for each in handled)}."
     if all(each.way == each.demanded for each in handled):
-        return said
+        return text
     demanded = dict.fromkeys(each.demanded for each in handled)
-    return f"{said} It should have been: {' and '.join(demanded)}."
+    return f"{text} It should have been: {' and '.join(demanded)}."
 
 
 def check(filed: Sequence[Filed], step: float, db: Database) -> tuple[tuple[Filed, ...], tuple[str, ...]]:

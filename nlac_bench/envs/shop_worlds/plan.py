@@ -1,11 +1,10 @@
 """Plans what an agent does that follows a procedure: its calls and messages, request by request."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from nlac_bench.envs.shop_worlds.procedures import Procedure
 from nlac_bench.envs.shop_worlds.requests import Request
-from nlac_bench.envs.tau.actions import Call, Message
+from nlac_bench.envs.tau.actions import CallAction, Message
 from nlac_bench.simulators.customer import goals
 from nlac_bench.simulators.customer import phrases as say
 
@@ -34,7 +33,7 @@ def plan(
     user_id: str,
     requests: Sequence[Request],
     procedures: Mapping[str, Procedure],
-) -> Iterator[Call | Message]:
+) -> Iterator[CallAction | Message]:
     """Yield the actions that fulfil ``requests`` by ``procedures`` (kind of request → procedure)."""
     for request in requests:
         procedure = procedures[request.goal.kind]
@@ -43,22 +42,22 @@ def plan(
         if "confirmed" in procedure:
             yield Message(f"{_words(_PROPOSED, request.goal)} Is that all right with you (yes or no)?")
         gold = request.gold(procedure)
-        yield Call(gold.name, dict(gold.kwargs))
+        yield CallAction(gold.name, dict(gold.kwargs))
         yield Message(f"{_words(_DONE, request.goal)} Is there anything else?")
 
 
-def _identification(person: goals.Person, procedure: Procedure) -> Call:
+def _identification(person: goals.Person, procedure: Procedure) -> CallAction:
     if "name_zip" not in procedure:
-        return Call("find_user_id_by_email", {"email": person.email})
-    name: dict[str, Any] = {"first_name": person.first_name, "last_name": person.last_name}
-    return Call("find_user_id_by_name_zip", {**name, "zip": person.zip})
+        return CallAction("find_user_id_by_email", {"email": person.email})
+    name: dict[str, object] = {"first_name": person.first_name, "last_name": person.last_name}
+    return CallAction("find_user_id_by_name_zip", {**name, "zip": person.zip})
 
 
-def _readings(request: Request, user_id: str, procedure: Procedure) -> Iterator[Call]:
-    order = Call("get_order_details", {"order_id": request.order_id})
-    others = [Call("get_product_details", {"product_id": product}) for product in request.products]
+def _readings(request: Request, user_id: str, procedure: Procedure) -> Iterator[CallAction]:
+    order = CallAction("get_order_details", {"order_id": request.order_id})
+    others = [CallAction("get_product_details", {"product_id": product}) for product in request.products]
     if request.goal.kind != "cancel" and not others:
-        others = [Call("get_user_details", {"user_id": user_id})]
+        others = [CallAction("get_user_details", {"user_id": user_id})]
     yield order  # it has the product's id
     yield from others
     if "order_last" in procedure:
@@ -66,10 +65,10 @@ def _readings(request: Request, user_id: str, procedure: Procedure) -> Iterator[
 
 
 def _words(forms: Mapping[str, str], goal: goals.Goal) -> str:
-    said = forms[goal.kind].format(
+    request = forms[goal.kind].format(
         order=say.record(goal),
         items=say.join([f"the {item.product}" for item in goal.items]) if goal.items else "",
         address=say.address(goal.address) if goal.address else "",
         payment=goal.payment.id if goal.payment else "",
     )
-    return f"{said[0].upper()}{said[1:]}"
+    return f"{request[0].upper()}{request[1:]}"

@@ -27,8 +27,8 @@ def policy(rules: Rules, procedures: Mapping[str, Procedure]) -> str:
     lines = []
     for name, kind in KINDS.items():
         if rules == "told":
-            said = [c.rules[option] for c, option in zip(kind.choices, procedures[name], strict=True)]
+            sentences = [c.rules[option] for c, option in zip(kind.choices, procedures[name], strict=True)]
         else:
-            said = ["either " + " or ".join(choice.rules.values()) for choice in kind.choices]
-        lines.append(f"- {kind.title}: {'; and '.join(said)}.")
+            sentences = ["either " + " or ".join(choice.rules.values()) for choice in kind.choices]
+        lines.append(f"- {kind.title}: {'; and '.join(sentences)}.")
     return "\n".join([base, "", _TOLD if rules == "told" else _HIDDEN, "", *lines])

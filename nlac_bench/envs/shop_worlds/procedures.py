@@ -30,7 +30,7 @@ class Evidence:
     original: str | None = None
 
     def last_of(self, tools: Mapping[str, str]) -> str | None:
-        """Return the value in ``tools`` (tool → value) of the tool that was called last; None without any."""
+        """Return the value in ``tools`` (tool → value) of the tool called last; None if none was called."""
         return next((tools[name] for name in reversed(self.looked_up) if name in tools), None)
 
 

@@ -3,13 +3,13 @@ the customer does not allow each valid procedure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from nlac_bench.envs.shop_worlds.procedures import Procedure
-from nlac_bench.envs.tau.domain import ToolCall
+from nlac_bench.envs.tau.domain import GoldCall
 from nlac_bench.envs.tau.embedded.parts import call
 from nlac_bench.envs.tau.embedded.retail_parts import Shopper
 from nlac_bench.envs.tau.embedded.retail_tables import address, money
+from nlac_bench.envs.tau.rows import Order
 from nlac_bench.simulators.customer import goals
 from nlac_bench.simulators.customer import phrases as say
 
@@ -32,16 +32,16 @@ class Request:
     item_ids: tuple[str, ...] = ()
     new_item_ids: tuple[str, ...] = ()
     products: tuple[str, ...] = ()
-    _golds: dict[Procedure, ToolCall] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _golds: dict[Procedure, GoldCall] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cache of the calls. All worlds share the requests and differ only in their procedures."""
 
-    def gold(self, procedure: Procedure) -> ToolCall:
+    def gold(self, procedure: Procedure) -> GoldCall:
         """Return the call that fulfils the request by ``procedure``."""
         if procedure not in self._golds:
             self._golds[procedure] = self._call(procedure)
         return self._golds[procedure]
 
-    def _call(self, procedure: Procedure) -> ToolCall:
+    def _call(self, procedure: Procedure) -> GoldCall:
         order, items = self.order_id, list(self.item_ids)
         method = self.gift_card if "gift_card" in procedure else self.original
         match self.goal.kind:
@@ -95,7 +95,7 @@ def modify_items(shopper: Shopper) -> Request | None:
     return _swap(shopper, "pending", "modify_items")
 
 
-def _swap(shopper: Shopper, status: str, kind: Any) -> Request | None:
+def _swap(shopper: Shopper, status: str, kind: goals.GoalKind) -> Request | None:
     order = shopper.take(status)
     methods = None if order is None else _both_methods(shopper, order)
     if order is None or methods is None:
@@ -147,7 +147,7 @@ def order_payment(shopper: Shopper) -> Request | None:
     return Request(goal, order["order_id"], shopper.original(order), chosen=method)
 
 
-def _both_methods(shopper: Shopper, order: Mapping[str, Any]) -> tuple[str, str] | None:
+def _both_methods(shopper: Shopper, order: Order) -> tuple[str, str] | None:
     """Return the payment method of ``order`` and the customer's gift card; None if they are not two."""
     methods = shopper.user["payment_methods"].values()
     card = next((str(method["id"]) for method in methods if method["source"] == "gift_card"), None)

@@ -53,7 +53,7 @@ class Case:
 def cases() -> Mapping[str, tuple[Case, ...]]:
     """Return the cases of each split, ordered by level. No customer, and so no order, is in two splits."""
     made, draws = make_retail_tables()[0], Draws(_SEED)  # the database of the training customers
-    found: dict[str, tuple[Case, ...]] = {}
+    splits: dict[str, tuple[Case, ...]] = {}
     for split, count in TASKS.items():
         of_split: list[Case] = []
         for level in LEVELS:
@@ -70,8 +70,8 @@ def cases() -> Mapping[str, tuple[Case, ...]]:
                 task_id = f"worlds/{split}/{level}/{len(seen):03d}"
                 of_split.append(_case(made, task_id, level, user_id, requests))
                 seen.add(repr(requests))
-        found[split] = tuple(of_split)
-    return found
+        splits[split] = tuple(of_split)
+    return splits
 
 
 def case_of(task_id: str) -> Case:
@@ -94,18 +94,18 @@ def _users(made: RetailTables, split: str, level: str) -> Sequence[str]:
 def _requests(shopper: Shopper, first: str, count: int) -> tuple[Request, ...] | None:
     """Draw ``count`` requests of different kinds, the first of kind ``first``; None if that is impossible."""
     kinds = [first, *shopper.draws.some([kind for kind in BUILDERS if kind != first], len(BUILDERS) - 1)]
-    found: list[Request] = []
+    requests: list[Request] = []
     for kind in kinds:
         used, spent = set(shopper.used), set(shopper.spent)
         request = BUILDERS[kind](shopper)
         if request is None:
-            if not found:
+            if not requests:
                 return None
             shopper.used, shopper.spent = used, spent
             continue
-        found.append(request)
-        if len(found) == count:
-            return tuple(found)
+        requests.append(request)
+        if len(requests) == count:
+            return tuple(requests)
     return None
 
 
@@ -114,5 +114,7 @@ def _case(made: RetailTables, task_id: str, level: str, user_id: str, requests: 
     person = goals.Person(**user["name"], email=user["email"], zip=user["address"]["zip"])
     wanted = tuple(request.goal for request in requests)
     wishes = "; then to ".join(say.request(goal, lambda wordings: wordings[0], full=False) for goal in wanted)
-    told = say.second_person(f"{say.identity(person)}. You want to {wishes}.")
-    return Case(task_id, level, user_id, requests, goals.Script(person, wanted, "all", VOCABULARY), told)
+    instruction = say.second_person(f"{say.identity(person)}. You want to {wishes}.")
+    return Case(
+        task_id, level, user_id, requests, goals.Script(person, wanted, "all", VOCABULARY), instruction
+    )

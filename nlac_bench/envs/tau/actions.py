@@ -24,7 +24,7 @@ Parsing n characters takes O(n) time and never raises.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -48,7 +48,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallAction:
     """A tool called by name."""
 
     name: str
@@ -62,7 +62,7 @@ class Invalid:
     problem: str
 
 
-ParsedAction: TypeAlias = Message | Call | Invalid
+ParsedAction: TypeAlias = Message | CallAction | Invalid
 
 _ACTION = re.compile(r"(?:^|(?<=\s))\*{0,2}Action:\*{0,2}[ \t\r\n]*")
 _FENCE = re.compile(r"```[A-Za-z_]*[ \t\r\n]*")
@@ -90,7 +90,7 @@ def parse_action(text: str) -> ParsedAction:
     return Message(text.strip())
 
 
-def render_call(name: str, arguments: Mapping[str, Any]) -> str:
+def render_call(name: str, arguments: Mapping[str, object]) -> str:
     """Return the action text of a call; the inverse of ``parse_action``."""
     return json.dumps({"name": name, "arguments": dict(arguments)}, ensure_ascii=False)
 
@@ -157,7 +157,7 @@ def _parse_call(text: str, start: int) -> ParsedAction:
     if not isinstance(arguments, dict):
         return _invalid(f'"arguments" must be a JSON object, not {_json_type(arguments)}.')
     if name != RESPOND:
-        return Call(name, arguments)
+        return CallAction(name, arguments)
     content = arguments.get("content")
     if not isinstance(content, str):
         return _invalid('"respond" takes one argument, "content", a string: what to say to the user.')
@@ -171,14 +171,14 @@ def _invalid(problem: str) -> Invalid:
     )
 
 
-def _unfit(value: Any) -> str | None:
+def _unfit(value: object) -> str | None:
     """Return why parsed JSON cannot be passed to the tools, or None. Iterative: the JSON may be deep."""
     layer, depth = [value], 0
     while layer:
         depth += 1
         if depth > MAX_DEPTH:
             return f"the JSON is nested deeper than {MAX_DEPTH} levels."
-        below: list[Any] = []
+        below: list[object] = []
         for item in layer:
             if isinstance(item, str):
                 if not item.isascii() and _SURROGATE.search(item):
@@ -192,12 +192,12 @@ def _unfit(value: Any) -> str | None:
     return None
 
 
-def _json_type(value: Any) -> str:
+def _json_type(value: object) -> str:
     names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
 
 
-def _quoted(keys: Mapping[str, Any]) -> str:
+def _quoted(keys: Iterable[str]) -> str:
     shown = ", ".join(json.dumps(key[:40]) for key in list(keys)[:8])
     return shown or "no keys"
 

@@ -73,13 +73,13 @@ class _Tokens:
         self.level = 0
 
     def next(self) -> str:
-        found = _TOKEN.match(self.text, self.place)
-        if found is None:
+        match = _TOKEN.match(self.text, self.place)
+        if match is None:
             if self.level:
                 raise _fault("'(' was never closed")
             return _END
-        self.place = found.end()
-        token = found[1]
+        self.place = match.end()
+        token = match[1]
         if token == "(":
             if self.level >= MAX_NESTING:
                 raise _fault("too many nested parentheses")

@@ -20,18 +20,18 @@ def calculate(db: Database, expression: Any) -> str:
         return f"Error: {error}"
 
 
-def think(db: Database, thought: Any) -> str:
+def think(db: Database, thought: object) -> str:
     """Do nothing (a no-op); the argument is the agent's thought."""
     return ""
 
 
-def transfer_to_human_agents(db: Database, summary: Any) -> str:
+def transfer_to_human_agents(db: Database, summary: object) -> str:
     """Hand the conversation over to a human agent; ends the episode."""
     return "Transfer successful"
 
 
-def found(row: Row | None) -> Row:
-    """Return ``row``, to which another row refers.
+def existing(row: Row | None) -> Row:
+    """Return ``row``, to which another row refers, so that it must exist.
 
     Raises:
         KeyError: ``row`` is None.

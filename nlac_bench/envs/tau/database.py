@@ -4,13 +4,16 @@ A reset or a fork copies no row. A row is copied when it is first edited, so the
 proportional to what it changes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from nlac_bench.errors import NlacBenchError
 
-Row = dict[str, Any]
+Row: TypeAlias = dict[str, Any]
+Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""Table name → row id → row (nested dicts and lists as parsed from JSON); shared and therefore read-only."""
+
 _Key = tuple[str, str]
 
 
@@ -25,7 +28,7 @@ class Database:
 
     __slots__ = ("_base", "_owned", "_rows")
 
-    def __init__(self, tables: Any, origin: "Callable[[], Database] | None" = None) -> None:
+    def __init__(self, tables: Tables, origin: "Callable[[], Database] | None" = None) -> None:
         self._base = _Base(tables, origin)
         self._rows: dict[_Key, Row] = {}
         self._owned: set[_Key] = set()
@@ -52,7 +55,8 @@ class Database:
         """Yield ids and rows in file order, new rows last. The rows must not be changed."""
         base = self._base.tables[table]
         for row_id, row in base.items():
-            yield row_id, self._rows.get((table, row_id), row)
+            changed = self._rows.get((table, row_id))
+            yield row_id, row if changed is None else changed
         for (owner, row_id), row in self._rows.items():
             if owner == table and row_id not in base:
                 yield row_id, row
@@ -113,12 +117,12 @@ class _Base:
 
     __slots__ = ("_texts", "origin", "tables")
 
-    def __init__(self, tables: Any, origin: Callable[[], Database] | None) -> None:
+    def __init__(self, tables: Tables, origin: Callable[[], Database] | None) -> None:
         self.tables = tables
         self.origin = origin
         self._texts: dict[_Key, str] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (_Base, (self.tables, None)) if self.origin is None else (_base_of, (self.origin,))
 
     def canonical(self, key: _Key) -> str | None:
@@ -135,7 +139,7 @@ def _base_of(origin: Callable[[], Database]) -> _Base:
     return origin()._base
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """Return the text that τ-bench hashes: ``str()`` of a JSON value with objects as sorted tuples of pairs.
 
     Two values have the same text if and only if they have the same hash: 250, 250.0 and "250" differ, as do
@@ -153,7 +157,7 @@ def copied(value: Any) -> Any:
     return value
 
 
-def _as_tuples(value: Any) -> Any:
+def _as_tuples(value: object) -> object:
     if isinstance(value, dict):
         return tuple([(key, _as_tuples(value[key])) for key in sorted(value)])
     if isinstance(value, list):

@@ -11,12 +11,10 @@ from functools import cached_property, partial
 from typing import Any, Literal, SupportsIndex, TypeAlias
 
 from nlac_bench.envs.datasets import DataSource, open_dataset
-from nlac_bench.envs.tau.database import Database
+from nlac_bench.envs.tau.database import Database, Tables
 from nlac_bench.errors import DataError, UnknownIdError
 
 DomainName: TypeAlias = Literal["retail", "airline"]
-Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""Table name → row id → row (nested dicts and lists as parsed from JSON); shared and therefore read-only."""
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "retail": ("orders", "products", "users"),
@@ -26,7 +24,7 @@ SPLITS: Mapping[str, tuple[str, ...]] = {"retail": ("train", "dev", "test"), "ai
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class GoldCall:
     """One call of a tool by name, with its arguments."""
 
     name: str
@@ -46,7 +44,7 @@ class Task:
     index: int
     user_id: str
     instruction: str
-    actions: tuple[ToolCall, ...]
+    actions: tuple[GoldCall, ...]
     outputs: tuple[str, ...]
     annotator: str | None = None
     level: str | None = None
@@ -78,7 +76,7 @@ class Domain:
         """Return the database at the start of an episode. Copies nothing: all databases share ``tables``."""
         return self._pristine.fork()
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
         if self.origin is None:
             return super().__reduce_ex__(protocol)
         return _again, (self.origin, self.source.sha256)
@@ -138,7 +136,7 @@ def load_official(name: str, data: str | os.PathLike[str] = "official") -> Domai
     key = name, source.path, source.sha256
     if key not in _loaded:
 
-        def read(file: str, shape: Any) -> Any:
+        def read(file: str, shape: _Shape) -> Any:
             content = dataset.json(file)
             _check(content, shape, f"{dataset.folder / file}")
             return content
@@ -163,7 +161,7 @@ def tasks_from_json(name: str, split: str, rows: list[dict[str, Any]]) -> tuple[
             index=index,
             user_id=row["user_id"],
             instruction=row["instruction"],
-            actions=tuple(ToolCall(call["name"], call["kwargs"]) for call in row["actions"]),
+            actions=tuple(GoldCall(call["name"], call["kwargs"]) for call in row["actions"]),
             outputs=tuple(row["outputs"]),
             annotator=row.get("annotator"),
         )
@@ -189,7 +187,10 @@ def check_tables(name: str, tables: Tables) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Each:
-    shape: Any
+    shape: "_Shape"
+
+
+_Shape: TypeAlias = type | Callable[[object], None] | _Each | list["_Shape"] | dict[str, "_Shape"]
 
 
 def _number(value: object) -> None:
@@ -197,7 +198,7 @@ def _number(value: object) -> None:
         raise ValueError("a number")
 
 
-def _check(value: Any, shape: Any, place: str) -> None:
+def _check(value: Any, shape: _Shape, place: str) -> None:
     if isinstance(shape, type):
         if not isinstance(value, shape):
             raise DataError(_wrong(place, shape.__name__, value))
@@ -221,7 +222,7 @@ def _check(value: Any, shape: Any, place: str) -> None:
         _by_function(value, shape, place)
 
 
-def _by_function(value: Any, shape: Callable[[Any], None], place: str) -> None:
+def _by_function(value: object, shape: Callable[[object], None], place: str) -> None:
     try:
         shape(value)
     except ValueError as error:
@@ -232,7 +233,7 @@ def _wrong(place: str, wanted: str, value: object) -> str:
     return f"{place} should be {wanted}, but is {type(value).__name__} {repr(value)[:80]}"
 
 
-def _flight_day(value: Any) -> None:
+def _flight_day(value: object) -> None:
     if not isinstance(value, dict) or not isinstance(value.get("status"), str):
         raise ValueError("an object with a 'status'")
     if value["status"] == "available":
@@ -244,10 +245,15 @@ def _flight_day(value: Any) -> None:
                 _number(number)
 
 
-_NAME = {"first_name": str, "last_name": str}
-_USER = {"name": _NAME, "address": {"zip": str}, "email": str, "payment_methods": _Each({"source": str})}
-_ITEM = {"name": str, "product_id": str, "item_id": str, "price": _number, "options": dict}
-_ROWS: Mapping[str, Mapping[str, Any]] = {
+_NAME: dict[str, _Shape] = {"first_name": str, "last_name": str}
+_USER: dict[str, _Shape] = {
+    "name": _NAME,
+    "address": {"zip": str},
+    "email": str,
+    "payment_methods": _Each({"source": str}),
+}
+_ITEM: dict[str, _Shape] = {"name": str, "product_id": str, "item_id": str, "price": _number, "options": dict}
+_ROWS: Mapping[str, Mapping[str, _Shape]] = {
     "retail": {
         "orders": _Each(
             {
@@ -288,7 +294,7 @@ _ROWS: Mapping[str, Mapping[str, Any]] = {
         "users": _Each({**_USER, "reservations": [str]}),
     },
 }
-_TASKS = [
+_TASKS: _Shape = [
     {
         "user_id": str,
         "instruction": str,
@@ -296,4 +302,6 @@ _TASKS = [
         "outputs": [str],
     }
 ]
-_TOOLS = [{"type": str, "function": {"name": str, "description": str, "parameters": {"properties": dict}}}]
+_TOOLS: _Shape = [
+    {"type": str, "function": {"name": str, "description": str, "parameters": {"properties": dict}}}
+]

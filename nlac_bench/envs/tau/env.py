@@ -7,20 +7,28 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from nlac_bench.envs.tau.actions import RESPOND, Call, Invalid, parse_action, render_call, render_message
+from nlac_bench.envs.tau.actions import (
+    RESPOND,
+    CallAction,
+    Invalid,
+    parse_action,
+    render_call,
+    render_message,
+)
 from nlac_bench.envs.tau.database import Database
-from nlac_bench.envs.tau.domain import Domain, DomainName, Task, ToolCall, load_official
+from nlac_bench.envs.tau.domain import Domain, DomainName, GoldCall, Task, load_official
 from nlac_bench.envs.tau.embedded import SPLITS, load_embedded
 from nlac_bench.envs.tau.invoke import TRANSFER, invoke
-from nlac_bench.envs.tau.reward import Grader
+from nlac_bench.envs.tau.reward import TauGrader
 from nlac_bench.envs.tau.sampling import gather, random_call
 from nlac_bench.envs.tau.selection import selected_tasks
 from nlac_bench.envs.tau.users.base import User, UserKind
 from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
+from nlac_bench.envs.tau.users.offline import RecordedConversation
 from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
-from nlac_bench.types import ChatFn
+from nlac_bench.types import ChatFn, Info, ToolSchema
 
 HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
 
@@ -159,23 +167,21 @@ class TauEnv(TextEnv):
         super().__init__(
             task_ids=tuple(self._tasks), split=split, source=domain.source, render_mode=render_mode
         )
-        self._grader = Grader(domain)
+        self._grader = TauGrader(domain)
 
-    def conversation(self) -> dict[str, Any]:
+    def conversation(self) -> RecordedConversation:
         """Return the conversation so far, as a line of the file that ``user="replay"`` reads."""
         state = self._state
-        first, *heard = state.heard
+        first, *replies = state.heard
         return {
             "task_id": state.task.task_id,
             "first": first,
-            "turns": [list(turn) for turn in zip(state.said, heard, strict=True)],
+            "turns": [list(turn) for turn in zip(state.said, replies, strict=True)],
         }
 
     # --- playing --------------------------------------------------------------------------------
 
-    async def areset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset the environment; ``info`` also names the kind of ``user``."""
         observation, info = await super().areset(seed=seed, options=options)
         return observation, {**info, "user": self.user_kind}
@@ -191,7 +197,7 @@ class TauEnv(TextEnv):
         parsed = parse_action(action)
         if isinstance(parsed, Invalid):
             return self._invalid(parsed.problem)
-        if isinstance(parsed, Call):
+        if isinstance(parsed, CallAction):
             return self._call(parsed)
         return await self._say(parsed.content)
 
@@ -206,7 +212,7 @@ class TauEnv(TextEnv):
             self._grade(outcome, "user_stop")
         return outcome
 
-    def _call(self, call: Call) -> Outcome:
+    def _call(self, call: CallAction) -> Outcome:
         state = self._state
         result = invoke(self._grader.tools, state.db, call.name, call.arguments)
         gold = self._gold_calls()
@@ -237,7 +243,7 @@ class TauEnv(TextEnv):
         """Return the domain's policy."""
         return self._domain.policy
 
-    def tools(self) -> Sequence[dict[str, Any]]:
+    def tools(self) -> Sequence[ToolSchema]:
         """Return the schemas of the domain's tools."""
         return self._domain.tools
 
@@ -260,14 +266,14 @@ class TauEnv(TextEnv):
             return HANDED_OVER
         return render_message(closing)
 
-    def _gold_calls(self) -> list[ToolCall]:
+    def _gold_calls(self) -> list[GoldCall]:
         return [call for call in self._state.task.actions if call.name not in (TRANSFER, RESPOND)]
 
     def random_action(self, rng: np.random.Generator) -> str:
         """Return a call with arguments drawn by schema and from observed values, or sometimes a message."""
         if rng.random() < 0.15:
-            said = ("Could you tell me more?", "Do you want me to go ahead?", "Done. Anything else?", "No.")
-            return said[int(rng.integers(len(said)))]
+            texts = ("Could you tell me more?", "Do you want me to go ahead?", "Done. Anything else?", "No.")
+            return texts[int(rng.integers(len(texts)))]
         pool = gather(m["content"] for m in self._conversation if m["role"] == "user")
         return render_call(*random_call(rng, self._domain.tools, pool))
 

@@ -9,7 +9,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from nlac_bench.envs.tau.database import Database, copied
 
@@ -60,7 +60,7 @@ def toolset(domain: str, functions: Sequence[Callable[..., str | None]]) -> Tool
     }
 
 
-def invoke(tools: Tools, db: Database, name: str, kwargs: Mapping[str, Any]) -> Result:
+def invoke(tools: Tools, db: Database, name: str, kwargs: Mapping[str, object]) -> Result:
     """Call the tool ``name`` on ``db``. Does not raise for any ``name`` and ``kwargs``.
 
     Changes that a failing tool made before it failed are kept. ``transfer_to_human_agents`` ends the episode
@@ -96,7 +96,7 @@ _REWORDED = (
 )
 
 
-def _bind(tool: Tool, kwargs: Mapping[str, Any]) -> None:
+def _bind(tool: Tool, kwargs: Mapping[str, object]) -> None:
     """Raise the exception that CPython 3.11 raises for ``invoke(data=…, **kwargs)``."""
     if "data" in kwargs:
         name = f"{tool.module}.{tool.label}"
@@ -115,8 +115,8 @@ def _bind(tool: Tool, kwargs: Mapping[str, Any]) -> None:
         raise RecursionError("maximum recursion depth exceeded")
 
 
-def _deeper_than(value: Any, limit: int) -> bool:
-    level = [value]
+def _deeper_than(value: list[object], limit: int) -> bool:
+    level: list[dict[str, object] | list[object]] = [value]
     for _ in range(limit + 1):
         level = [
             item

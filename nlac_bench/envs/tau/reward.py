@@ -1,4 +1,4 @@
-"""Judges an episode: compares the database with that after the gold calls, and what the user was told.
+"""Judges an episode: compares the database with that after the gold calls, and checks the messages.
 
 The gold calls of a task are replayed once per process, on a separate database. Grading compares the changes
 of two databases, and modifies neither the episode's database nor its messages.
@@ -7,13 +7,13 @@ of two databases, and modifies neither the episode's database nor its messages.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from nlac_bench.envs.tau import airline, retail
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.invoke import TRANSFER, Tools, invoke
+from nlac_bench.types import Info
 
 TOOLS: Mapping[str, Tools] = {"retail": retail.TOOLS, "airline": airline.TOOLS}
 EMBEDDED_TOOLS: Mapping[str, Tools] = {"retail": retail.TOOLS, "airline": airline.EMBEDDED_TOOLS}
@@ -51,7 +51,7 @@ class Reward:
             "r_outputs": float(all(self.outputs.values())),
         }
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> Info:
         """Return what τ-bench reports besides its reward; computes the gold hash if it is reported."""
         if self.outputs:
             return {"r_outputs": float(all(self.outputs.values())), "outputs": dict(self.outputs)}
@@ -61,7 +61,7 @@ class Reward:
 _gold: WeakKeyDictionary[Domain, dict[str, Database]] = WeakKeyDictionary()
 
 
-class Grader:
+class TauGrader:
     """Runs and judges the tasks of a domain."""
 
     def __init__(self, domain: Domain) -> None:
@@ -88,7 +88,7 @@ class Grader:
         """Judge an end state ``db``, given all messages that the agent sent to the user."""
         gold = self.gold(task)
         outputs = {output: _told(output, said) for output in task.outputs}
-        strict = {output: told and _told_strictly(output, said) for output, told in outputs.items()}
+        strict = {output: spoken and _told_strictly(output, said) for output, spoken in outputs.items()}
         return Reward(db.same_as(gold), outputs, strict, gold)
 
     def grade(self, task: Task, db: Database, said: Sequence[str]) -> dict[str, float]:

@@ -5,13 +5,17 @@ With random strings alone every call would return "not found"; observed values r
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-Pool: TypeAlias = dict[str, list[Any]]
+from nlac_bench.types import ToolSchema
+
+Pool: TypeAlias = dict[str, list[object]]
 """Field name → values seen under it; ``""`` has the values that were seen outside of a field."""
+
+T = TypeVar("T")
 
 _QUOTED = re.compile(r"'([^']{1,60})'")
 _IDENTIFIER = re.compile(r"#?\w*[\d_]\w*(?:@[\w.]+)?")
@@ -34,7 +38,7 @@ def gather(observations: Iterable[str]) -> Pool:
     return pool
 
 
-def gather_value(value: Any, field: str, pool: Pool) -> None:
+def gather_value(value: object, field: str, pool: Pool) -> None:
     """Add the scalars of a JSON value to ``pool``; an object's keys that are ids go under its field."""
     if isinstance(value, dict):
         for key, item in value.items():
@@ -49,16 +53,16 @@ def gather_value(value: Any, field: str, pool: Pool) -> None:
 
 
 def random_call(
-    rng: np.random.Generator, tools: Sequence[Mapping[str, Any]], pool: Pool
-) -> tuple[str, dict[str, Any]]:
+    rng: np.random.Generator, tools: Sequence[ToolSchema], pool: Pool
+) -> tuple[str, dict[str, object]]:
     """Return a random call of one of ``tools`` that is valid by its schema."""
     function = _pick(rng, tools)["function"]
     return function["name"], _object(rng, function["parameters"], pool)
 
 
 def spoiled_call(
-    rng: np.random.Generator, tools: Sequence[Mapping[str, Any]], pool: Pool
-) -> tuple[str, dict[str, Any]]:
+    rng: np.random.Generator, tools: Sequence[ToolSchema], pool: Pool
+) -> tuple[str, dict[str, object]]:
     """Return a random call with one mistake: the name, a missing or an extra argument, or a value's type."""
     name, arguments = random_call(rng, tools, pool)
     kind = rng.integers(4)
@@ -75,7 +79,7 @@ def spoiled_call(
     }
 
 
-def _value(rng: np.random.Generator, name: str, schema: Mapping[str, Any], pool: Pool) -> Any:
+def _value(rng: np.random.Generator, name: str, schema: ToolSchema, pool: Pool) -> object:
     if "enum" in schema:
         return _pick(rng, schema["enum"])
     match schema.get("type"):
@@ -103,7 +107,7 @@ def _value(rng: np.random.Generator, name: str, schema: Mapping[str, Any], pool:
     return _pick(rng, (seen + named + elsewhere) or ("yes",))
 
 
-def _object(rng: np.random.Generator, schema: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
+def _object(rng: np.random.Generator, schema: ToolSchema, pool: Pool) -> dict[str, object]:
     required = schema.get("required", ())
     return {
         key: _value(rng, key, inner, pool)
@@ -119,11 +123,11 @@ def _field(name: str) -> str:
     return _ALIASES.get(name, name)
 
 
-def _add(pool: Pool, field: str, value: Any) -> None:
+def _add(pool: Pool, field: str, value: object) -> None:
     values = pool.setdefault(field, [])
     if len(values) < _MAX_PER_FIELD and value not in values:
         values.append(value)
 
 
-def _pick(rng: np.random.Generator, values: Sequence[Any]) -> Any:
+def _pick(rng: np.random.Generator, values: Sequence[T]) -> T:
     return values[int(rng.integers(len(values)))]

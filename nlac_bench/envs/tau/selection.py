@@ -47,27 +47,27 @@ def selected_tasks(
         raise UnknownIdError(
             f"{domain.source.kind} {domain.name} has no split {split!r}; it has {', '.join(domain.tasks)}"
         )
-    found: Sequence[Task] = domain.tasks[split]
+    selected: Sequence[Task] = domain.tasks[split]
     if level is not None:
-        levels = sorted({task.level for task in found if task.level})
+        levels = sorted({task.level for task in selected if task.level})
         if level not in levels:
             raise UnknownIdError(
                 f"{domain.source.kind} {domain.name} has no level {level!r}; it has "
                 f"{', '.join(levels) or 'none'}"
             )
-        found = [task for task in found if task.level == level]
+        selected = [task for task in selected if task.level == level]
     if tasks is None:
-        return found
+        return selected
     if tasks == "clean":
-        return found if domain.source.kind == "embedded" else [task for task in found if is_clean(task)]
+        return selected if domain.source.kind == "embedded" else [task for task in selected if is_clean(task)]
     if isinstance(tasks, str):
         raise ValueError(f"tasks must be 'clean', a sequence of task ids or None, got {tasks!r}")
-    by_id: dict[str | int, Task] = {task.task_id: task for task in found}
-    by_id |= {task.index: task for task in found}
+    by_id: dict[str | int, Task] = {task.task_id: task for task in selected}
+    by_id |= {task.index: task for task in selected}
     unknown = [task_id for task_id in tasks if task_id not in by_id]
     if unknown:
         raise UnknownIdError(
             f"{domain.name} has no task {unknown[0]!r} in split {split!r} of its {domain.source.kind} data"
-            f"{f' at level {level}' if level else ''}; ids look like {found[0].task_id!r}"
+            f"{f' at level {level}' if level else ''}; ids look like {selected[0].task_id!r}"
         )
     return list({by_id[task_id].task_id: by_id[task_id] for task_id in tasks}.values())

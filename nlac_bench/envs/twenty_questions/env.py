@@ -20,7 +20,7 @@ from nlac_bench.envs.twenty_questions.oracles import (
     ReplayOracle,
 )
 from nlac_bench.simulators.oracle20 import World, embedded_world, find_question
-from nlac_bench.types import ChatFn
+from nlac_bench.types import ChatFn, Info
 
 QUESTIONS = 20
 MAX_NAMED = 4
@@ -154,8 +154,8 @@ class TwentyQuestionsEnv(TextEnv):
         if chat is not None and not callable(chat):
             raise TypeError(f"chat must be a function that calls a model, got {chat!r:.80}")
         self.world, source = _world(os.fspath(data))
-        found = games(self.world, split, level, official=source.kind != "embedded")
-        self._games = {game.task_id: game for game in found}
+        episodes = games(self.world, split, level, official=source.kind != "embedded")
+        self._games = {game.task_id: game for game in episodes}
         super().__init__(task_ids=tuple(self._games), split=split, source=source, render_mode=render_mode)
         self.level = level
         self.reward = reward
@@ -164,9 +164,7 @@ class TwentyQuestionsEnv(TextEnv):
         self._oracle = _oracle(oracle, self.world, chat, recording)
         self.remote = self._oracle.remote
 
-    async def areset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset the environment; ``info`` also names the oracle and the level."""
         observation, info = await super().areset(seed=seed, options=options)
         return observation, {**info, "oracle": self._oracle.name, "level": self.level}
@@ -176,24 +174,24 @@ class TwentyQuestionsEnv(TextEnv):
         return OPENING
 
     async def _respond(self, action: str) -> Outcome:
-        found = find_question(action)
-        if found.problem is not None:
-            return self._invalid(f"{found.problem} Ask one question that can be answered with yes or no.")
-        if len(found.words) > World.max_words:
+        question = find_question(action)
+        if question.problem is not None:
+            return self._invalid(f"{question.problem} Ask one question that can be answered with yes or no.")
+        if len(question.words) > World.max_words:
             return self._invalid(f"That question is too long; use at most {World.max_words} words.")
-        if self.world.mentioned(found.words) > MAX_NAMED:
+        if self.world.mentioned(question.words) > MAX_NAMED:
             return self._invalid(f"That question names too many objects; name at most {MAX_NAMED}.")
-        formula = self.world.read(found.words)
+        formula = self.world.read(question.words)
         state = self._state
-        answer = await self._oracle.answer(state.hidden, found.text, formula)
+        answer = await self._oracle.answer(state.hidden, question.text, formula)
         state.turns += 1
-        state.asked.append((found.text, answer.yes))
+        state.asked.append((question.text, answer.yes))
         state.unknown += not answer.known
         named = self.world.guessed(formula)
         won = answer.yes and state.hidden in named
         says = "Yes." if answer.yes else "No."
-        if found.questions > 1:
-            says += f' (That answers only your last question, "{found.text[:200]}".)'
+        if question.questions > 1:
+            says += f' (That answers only your last question, "{question.text[:200]}".)'
         outcome = Outcome(
             observation=f"{says} You found it." if won else f"{says} {self._left()}",
             reward=self._step_reward(won),
@@ -228,7 +226,7 @@ class TwentyQuestionsEnv(TextEnv):
         left = QUESTIONS - self._state.turns
         return f"{left} question{'' if left == 1 else 's'} left."
 
-    def _extra(self, *, guess: bool, known: bool) -> dict[str, Any]:
+    def _extra(self, *, guess: bool, known: bool) -> Info:
         answered = len(self._state.asked)
         return {
             "oracle": self._oracle.name,

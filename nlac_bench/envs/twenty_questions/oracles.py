@@ -23,7 +23,7 @@ ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OracleAnswer:
     """An oracle's answer; ``known`` is False if it says no because it does not know."""
 
     yes: bool
@@ -41,7 +41,7 @@ class Oracle(Protocol):
     def conditions(self) -> dict[str, str]:
         """Return what determines its answers; only scores with equal conditions can be compared."""
 
-    async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
+    async def answer(self, hidden: int, question: str, formula: Formula) -> OracleAnswer:
         """Answer ``question`` (its text, and ``formula``, the parsed question) about object ``hidden``.
 
         Raises:
@@ -62,12 +62,12 @@ class KnowledgeOracle:
         """Return the hash of the knowledge base, which is also used for official data."""
         return {"knowledge": self.world.knowledge_sha256}
 
-    async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
+    async def answer(self, hidden: int, question: str, formula: Formula) -> OracleAnswer:
         """Return the formula's truth value for the hidden object; yes to a fair guess."""
         value = int(self.world.truth_of(formula)[hidden])
         if value == 0 and self.world.fairly_guessed(formula, hidden):
             value = 1
-        return Answer(yes=value > 0, known=value != 0)
+        return OracleAnswer(yes=value > 0, known=value != 0)
 
 
 class LLMOracle:
@@ -85,7 +85,7 @@ class LLMOracle:
         prompt = json.dumps(oracle_messages("{object}", "{question}"))
         return {"oracle_prompt": sha256(prompt.encode()).hexdigest()}
 
-    async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
+    async def answer(self, hidden: int, question: str, formula: Formula) -> OracleAnswer:
         """Ask up to three times; the answer's usage has the cost of all attempts.
 
         Raises:
@@ -93,11 +93,11 @@ class LLMOracle:
         """
         usage, reply = Usage(), ""
         for _ in range(ATTEMPTS):
-            said = await self.chat(oracle_messages(self.world.names[hidden], question), "oracle")
-            usage, reply = usage + said.usage, said.text
+            chat_reply = await self.chat(oracle_messages(self.world.names[hidden], question), "oracle")
+            usage, reply = usage + chat_reply.usage, chat_reply.text
             yes = yes_or_no(reply)
             if yes is not None:
-                return Answer(yes=yes, usage={"oracle": usage})
+                return OracleAnswer(yes=yes, usage={"oracle": usage})
         raise EnvInfraError(
             f"the oracle model answered neither yes nor no in {ATTEMPTS} attempts; its last reply began "
             f"{reply[:80]!r}"
@@ -171,19 +171,19 @@ class ReplayOracle:
         """Return the hash of the recording; the recording does not name the oracle that gave its answers."""
         return {"recording": self._sha256}
 
-    async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
+    async def answer(self, hidden: int, question: str, formula: Formula) -> OracleAnswer:
         """Return the recorded answer.
 
         Raises:
             EnvInfraError: the recording does not have this question about this object.
         """
-        found = self._answers.get((self.world.names[hidden], question))
-        if found is None:
+        recorded = self._answers.get((self.world.names[hidden], question))
+        if recorded is None:
             raise EnvInfraError(
                 f"the recording {self.path} has no answer to {question[:200]!r} about this game's object; "
                 "a replay can only repeat the questions that were recorded"
             )
-        return Answer(yes=found[0], known=found[1])
+        return OracleAnswer(yes=recorded[0], known=recorded[1])
 
 
 class Recorder:
@@ -200,7 +200,7 @@ class Recorder:
         """Return the conditions of the inner oracle."""
         return self.inner.conditions()
 
-    async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
+    async def answer(self, hidden: int, question: str, formula: Formula) -> OracleAnswer:
         """Return the inner oracle's answer; a new one is recorded."""
         answer = await self.inner.answer(hidden, question, formula)
         if (hidden, question) not in self._written:

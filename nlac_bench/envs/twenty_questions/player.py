@@ -34,8 +34,8 @@ def repertoire(world: World) -> Repertoire:
     texts += [f"Is it a kind of {' '.join(key)}?" for key in world.class_nouns]
     kept, rows, seen = [], [], set()
     for text in texts:
-        found = find_question(text)
-        yes = world.truth_of(world.read(found.words)) > 0
+        question = find_question(text)
+        yes = world.truth_of(world.read(question.words)) > 0
         digest = yes.tobytes()
         if digest not in seen and yes.any() and not yes.all():
             seen.add(digest)
@@ -70,10 +70,10 @@ def remaining(world: World, candidates: np.ndarray, asked: Iterable[tuple[str, b
     against = np.zeros(len(world), dtype=np.int32)
     excluded = ~candidates
     for text, answered_yes in asked:
-        found = find_question(text)
-        if not found.words:
+        question = find_question(text)
+        if not question.words:
             continue
-        formula = world.read(found.words)
+        formula = world.read(question.words)
         against += (world.truth_of(formula) > 0) != answered_yes
         for i in world.guessed(formula):  # a guess that did not end the game was wrong
             excluded = excluded.copy()

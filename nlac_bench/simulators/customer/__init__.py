@@ -9,10 +9,10 @@ from nlac_bench.simulators.customer.intent import goals, phrases
 from nlac_bench.simulators.customer.intent.goals import STOP
 
 if TYPE_CHECKING:
-    from nlac_bench.simulators.customer.hear.reading import Reading
+    from nlac_bench.simulators.customer.hear.reading import MessageReading
     from nlac_bench.simulators.customer.speak.customer import Customer
 
-__all__ = ["STOP", "Customer", "Reading", "goals", "phrases"]
+__all__ = ["STOP", "Customer", "MessageReading", "goals", "phrases"]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,8 +21,8 @@ def __getattr__(name: str) -> Any:
         from nlac_bench.simulators.customer.speak.customer import Customer
 
         return Customer
-    if name == "Reading":
-        from nlac_bench.simulators.customer.hear.reading import Reading
+    if name == "MessageReading":
+        from nlac_bench.simulators.customer.hear.reading import MessageReading
 
-        return Reading
+        return MessageReading
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -75,7 +75,7 @@ def main() -> None:
             return
 
 
-def send(stream: BinaryIO, message: dict[str, Any]) -> None:
+def send(stream: BinaryIO, message: dict[str, object]) -> None:
     """Write one framed message."""
     body = json.dumps(message).encode()
     frame = struct.pack(">I", len(body)) + body

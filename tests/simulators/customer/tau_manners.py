@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from nlac_bench.envs.tau.actions import render_call, render_message
-from nlac_bench.envs.tau.domain import ToolCall
+from nlac_bench.envs.tau.domain import GoldCall
 from nlac_bench.envs.tau.env import TauEnv
 from nlac_bench.simulators.customer.intent.goals import Goal
 from tests.simulators.customer.tau_situations import Situation, facts, record_of
@@ -46,7 +46,7 @@ class MannerAgent:
             pass
         return self.reward
 
-    def _serve(self, at: Situation, goal: Goal, gold: list[ToolCall], outputs: list[str]) -> None:
+    def _serve(self, at: Situation, goal: Goal, gold: list[GoldCall], outputs: list[str]) -> None:
         if goal.forbidden and gold and gold[0].name == "transfer_to_human_agents" and not goal.fallback:
             self._do(gold.pop(0))
             return
@@ -72,7 +72,7 @@ class MannerAgent:
     def _say(self, text: str) -> str:
         return self._step(render_message(text))
 
-    def _do(self, call: ToolCall) -> None:
+    def _do(self, call: GoldCall) -> None:
         self._step(render_call(call.name, dict(call.kwargs)))
 
     def _step(self, action: str) -> str:

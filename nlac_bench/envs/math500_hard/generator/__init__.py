@@ -118,7 +118,7 @@ def _listed(split: Split, levels: tuple[int, ...], count: int, seed: int) -> Map
     ordered = [
         (f, level) for _, f, level in sorted(places, key=lambda place: (place[0], place[1].subject, place[2]))
     ]
-    found: dict[str, _Key] = {}
+    keys: dict[str, _Key] = {}
     seen = _tested(levels, count, seed) if split == "validation" else set()
     repeats = dict.fromkeys(ordered, 0)
     for number in range(seed * SEED_STRIDE, (seed + 1) * SEED_STRIDE):
@@ -132,13 +132,13 @@ def _listed(split: Split, levels: tuple[int, ...], count: int, seed: int) -> Map
                 continue
             repeats[family, level] = 0
             seen.add(key)
-            found[task_id] = key
-            if len(found) == count:
-                return found
+            keys[task_id] = key
+            if len(keys) == count:
+                return keys
         if not repeats:
             break
     raise ValueError(
-        f"num_tasks must be at most {len(found):,} for levels {levels} of split {split!r}, got {count:,}"
+        f"num_tasks must be at most {len(keys):,} for levels {levels} of split {split!r}, got {count:,}"
     )
 
 

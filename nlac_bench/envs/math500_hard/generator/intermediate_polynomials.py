@@ -217,8 +217,8 @@ def partial_fractions(draw: Draw, level: int) -> Draft:
     for pole in poles:
         product *= sympy.Poly([1, -pole], X)
     slope = product.diff(X)  # residue at a simple pole: numerator over the derivative of the denominator
-    found = [sympy.Rational(p * pole + q) / slope.eval(pole) for pole in poles]
-    values = [Fraction(int(v.p), int(v.q)) for v in found]
+    constants = [sympy.Rational(p * pole + q) / slope.eval(pole) for pole in poles]
+    values = [Fraction(int(v.p), int(v.q)) for v in constants]
     at = 11
     left = Fraction(p * at + q, int(product.eval(at)))
     right = sum((v / (at - pole) for v, pole in zip(values, poles, strict=True)), Fraction(0))

@@ -108,7 +108,7 @@ def chinese_remainders(draw: Draw, level: int) -> Draft:
     value = int(crt(moduli, residues)[0])
     draw.need(value > max(moduli))  # a smaller number would be one of the remainders
     draw.claim(*zip(moduli, residues, strict=True))
-    found = next(
+    smallest = next(
         n
         for n in range(1, prod(moduli) + 1)
         if all(n % m == r for m, r in zip(moduli, residues, strict=True))
@@ -124,7 +124,7 @@ def chinese_remainders(draw: Draw, level: int) -> Draft:
         value,
         f"The remainders repeat with period ${prod(moduli)}$; the only number in the first period is "
         f"${value}$.",
-        check=found == value,
+        check=smallest == value,
     )
 
 

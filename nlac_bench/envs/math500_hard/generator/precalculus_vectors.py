@@ -131,17 +131,17 @@ def matrix_algebra(draw: Draw, level: int) -> Draft:
     left, right = sympy.Matrix(first), sympy.Matrix(second)
     if level == 2:
         draw.claim("product", a, b, c, d, e, f, g, h)
-        found = left * right
+        result = left * right
         text = f"{matrix(first)} {matrix(second)}"
         statement = draw.phrase(f"Compute ${text}$.", f"Find the matrix product ${text}$.")
         direct = [[a * e + b * g, a * f + b * h], [c * e + d * g, c * f + d * h]]
         work = "Multiplying rows by columns gives the product."
-        check = found.tolist() == direct
+        check = result.tolist() == direct
     elif level == 3:
         det = a * d - b * c
         draw.need(det != 0 and any((b, c)))
         draw.claim("inverse", a, b, c, d)
-        found = left.inv()
+        result = left.inv()
         statement = draw.phrase(
             f"Find the inverse of the matrix ${matrix(first)}$.",
             rf"If $\mathbf{{A}} = {matrix(first)}$, compute $\mathbf{{A}}^{{-1}}$.",
@@ -150,12 +150,12 @@ def matrix_algebra(draw: Draw, level: int) -> Draft:
             f"The determinant is ${det}$; swapping the diagonal, changing the other signs and dividing "
             "gives the inverse."
         )
-        check = left * found == sympy.eye(2)
+        check = left * result == sympy.eye(2)
     else:
         n = draw.integer(3, 5)
         draw.need(max(abs(x) for x in (a, b, c, d)) <= 4 and any((b, c)))
         draw.claim("power", a, b, c, d, n)
-        found = left**n
+        result = left**n
         statement = draw.phrase(
             rf"Let $\mathbf{{A}} = {matrix(first)}$. Find $\mathbf{{A}}^{n}$.",
             rf"Compute ${matrix(first)}^{n}$.",
@@ -165,8 +165,8 @@ def matrix_algebra(draw: Draw, level: int) -> Draft:
         previous, current = sympy.eye(2), left
         for _ in range(n - 1):
             previous, current = current, (a + d) * current - (a * d - b * c) * previous
-        check = current == found
-    entries = [show(Fraction(int(x.p), int(x.q))) for x in found]
+        check = current == result
+    entries = [show(Fraction(int(x.p), int(x.q))) for x in result]
     body = rf"{entries[0]} & {entries[1]} \\ {entries[2]} & {entries[3]}"
     return Draft(statement, rf"\begin{{pmatrix}} {body} \end{{pmatrix}}", work, check)
 
@@ -177,8 +177,8 @@ def cross_product(draw: Draw, level: int) -> Draft:
     a, b, c = ([draw.integer(-6, 6) for _ in range(3)] for _ in range(3))
     ab, ac = [q - p for p, q in zip(a, b, strict=True)], [q - p for p, q in zip(a, c, strict=True)]
     if level == 4:
-        found = sympy.Matrix(a).cross(sympy.Matrix(b))
-        entries = [int(x) for x in found]
+        product = sympy.Matrix(a).cross(sympy.Matrix(b))
+        entries = [int(x) for x in product]
         draw.need(any(entries))
         draw.claim("cross", tuple(a), tuple(b))
         orthogonal = all(sum(x * y for x, y in zip(entries, v, strict=True)) == 0 for v in (a, b))

@@ -5,10 +5,10 @@ changes remain when a later step fails. Sums are loops: from Python 3.12 on ``su
 """
 
 import json
-from typing import Any
 
-from nlac_bench.envs.tau.common import found
+from nlac_bench.envs.tau.common import existing
 from nlac_bench.envs.tau.database import Database
+from nlac_bench.envs.tau.rows import FlightPayment, PassengerRow, WantedFlight
 
 NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 NEW_CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
@@ -20,17 +20,17 @@ episode of 30 steps."""
 
 def book_reservation(
     db: Database,
-    user_id: Any,
-    origin: Any,
-    destination: Any,
-    flight_type: Any,
-    cabin: Any,
-    flights: Any,
-    passengers: Any,
-    payment_methods: Any,
-    total_baggages: Any,
-    nonfree_baggages: Any,
-    insurance: Any,
+    user_id: str,
+    origin: object,
+    destination: object,
+    flight_type: object,
+    cabin: str,
+    flights: list[WantedFlight],
+    passengers: list[PassengerRow],
+    payment_methods: list[FlightPayment],
+    total_baggages: int,
+    nonfree_baggages: int,
+    insurance: object,
 ) -> str:
     """Book flights: seats are checked but not reduced, gift cards are debited, certificates are used up."""
     user = db.get("users", user_id)
@@ -52,7 +52,7 @@ def book_reservation(
         "nonfree_baggages": nonfree_baggages,
         "insurance": insurance,
     }
-    total: Any = 0
+    total = 0
     for segment in flights:
         offer = _offer(db, segment, cabin, passengers)
         if isinstance(offer, str):
@@ -68,7 +68,7 @@ def book_reservation(
         method = user["payment_methods"][payment_id]
         if method["source"] in ("gift_card", "certificate") and method["amount"] < amount:
             return f"Error: not enough balance in payment method {payment_id}"
-    paid: Any = 0
+    paid = 0
     for payment in payment_methods:
         paid = paid + payment["amount"]
     if paid != total:
@@ -86,7 +86,7 @@ def book_reservation(
     return json.dumps(reservation)
 
 
-def cancel_reservation(db: Database, reservation_id: Any) -> str:
+def cancel_reservation(db: Database, reservation_id: str) -> str:
     """Cancel a reservation and record the refunds; no balance is credited."""
     reservation = db.get("reservations", reservation_id)
     if reservation is None:
@@ -100,7 +100,7 @@ def cancel_reservation(db: Database, reservation_id: Any) -> str:
     return json.dumps(reservation)
 
 
-def send_certificate(db: Database, user_id: Any, amount: Any) -> str | None:
+def send_certificate(db: Database, user_id: str, amount: int) -> str | None:
     """Give a user a certificate. Returns None, with which the original raises, if all ids are in use."""
     user = db.get("users", user_id)
     if user is None:
@@ -117,7 +117,7 @@ def send_certificate(db: Database, user_id: Any, amount: Any) -> str | None:
 
 
 def update_reservation_baggages(
-    db: Database, reservation_id: Any, total_baggages: Any, nonfree_baggages: Any, payment_id: Any
+    db: Database, reservation_id: str, total_baggages: int, nonfree_baggages: int, payment_id: str
 ) -> str:
     """Set the bag counts and charge for added non-free bags; removed bags are not refunded."""
     reservation = db.get("reservations", reservation_id)
@@ -134,13 +134,13 @@ def update_reservation_baggages(
 
 
 def update_reservation_flights(
-    db: Database, reservation_id: Any, cabin: Any, flights: Any, payment_id: Any
+    db: Database, reservation_id: str, cabin: str, flights: list[WantedFlight], payment_id: str
 ) -> str:
     """Replace the flights and charge or refund the difference; keeps the stored cabin, as in the original."""
     reservation = db.get("reservations", reservation_id)
     if reservation is None:
         return "Error: reservation not found"
-    total: Any = 0
+    total = 0
     for segment in flights:
         kept = [
             old
@@ -159,7 +159,7 @@ def update_reservation_flights(
         if isinstance(offer, str):
             return offer
         total += segment["price"] * len(reservation["passengers"])
-    old_total: Any = 0
+    old_total = 0
     for old in reservation["flights"]:
         old_total = old_total + old["price"]
     error = _charge(db, reservation_id, payment_id, total - old_total * len(reservation["passengers"]))
@@ -171,7 +171,7 @@ def update_reservation_flights(
 
 
 def update_flights_and_cabin(
-    db: Database, reservation_id: Any, cabin: Any, flights: Any, payment_id: Any
+    db: Database, reservation_id: str, cabin: str, flights: list[WantedFlight], payment_id: str
 ) -> str:
     """Do what :func:`update_reservation_flights` does and store the new cabin, for embedded data."""
     answer = update_reservation_flights(db, reservation_id, cabin, flights, payment_id)
@@ -182,7 +182,7 @@ def update_flights_and_cabin(
     return json.dumps(reservation)
 
 
-def update_reservation_passengers(db: Database, reservation_id: Any, passengers: Any) -> str:
+def update_reservation_passengers(db: Database, reservation_id: str, passengers: list[PassengerRow]) -> str:
     """Replace the passengers by the same number of others."""
     reservation = db.get("reservations", reservation_id)
     if reservation is None:
@@ -194,7 +194,7 @@ def update_reservation_passengers(db: Database, reservation_id: Any, passengers:
     return json.dumps(reservation)
 
 
-def _offer(db: Database, segment: Any, cabin: Any, passengers: Any) -> str | None:
+def _offer(db: Database, segment: WantedFlight, cabin: str, passengers: list[PassengerRow]) -> str | None:
     """Write price, origin and destination into ``segment``, or return why it cannot be booked."""
     number = segment["flight_number"]
     flight = db.get("flights", number)
@@ -214,11 +214,11 @@ def _offer(db: Database, segment: Any, cabin: Any, passengers: Any) -> str | Non
     return None
 
 
-def _charge(db: Database, reservation_id: str, payment_id: Any, amount: Any) -> str | None:
+def _charge(db: Database, reservation_id: str, payment_id: str, amount: int) -> str | None:
     """Charge ``amount`` to a payment method (refund it if negative), or return the reason why that failed."""
-    reservation = found(db.get("reservations", reservation_id))
+    reservation = existing(db.get("reservations", reservation_id))
     user_id = reservation["user_id"]
-    methods = found(db.get("users", user_id))["payment_methods"]
+    methods = existing(db.get("users", user_id))["payment_methods"]
     if payment_id not in methods:
         return "Error: payment method not found"
     method = methods[payment_id]

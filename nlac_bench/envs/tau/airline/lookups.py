@@ -1,18 +1,17 @@
 """Implements the airline tools that only read."""
 
 import json
-from typing import Any
 
 from nlac_bench.envs.tau.database import Database, Row
 from nlac_bench.simulators.customer import goals
 
 
-def get_reservation_details(db: Database, reservation_id: Any) -> str:
+def get_reservation_details(db: Database, reservation_id: str) -> str:
     """Return the reservation as JSON; the error message names a user, as in the original."""
     return _shown(db.get("reservations", reservation_id))
 
 
-def get_user_details(db: Database, user_id: Any) -> str:
+def get_user_details(db: Database, user_id: str) -> str:
     """Return the user as JSON."""
     return _shown(db.get("users", user_id))
 
@@ -22,7 +21,7 @@ def list_all_airports(db: Database) -> str:
     return json.dumps(goals.AIRPORTS)
 
 
-def search_direct_flight(db: Database, origin: Any, destination: Any, date: Any) -> str:
+def search_direct_flight(db: Database, origin: object, destination: object, date: str) -> str:
     """Return the flights that are available on that day, in file order."""
     flights = []
     for _, flight in db.rows("flights"):
@@ -31,7 +30,7 @@ def search_direct_flight(db: Database, origin: Any, destination: Any, date: Any)
     return json.dumps(flights)
 
 
-def search_onestop_flight(db: Database, origin: Any, destination: Any, date: Any) -> str:
+def search_onestop_flight(db: Database, origin: object, destination: object, date: str) -> str:
     """Return pairs of flights with one stop.
 
     As in the original, the day after an overnight leg is written without padding, times are compared as
@@ -58,11 +57,11 @@ def search_onestop_flight(db: Database, origin: Any, destination: Any, date: Any
     return json.dumps(pairs)
 
 
-def _available(flight: Row, date: Any) -> bool:
+def _available(flight: Row, date: str) -> bool:
     return date in flight["dates"] and flight["dates"][date]["status"] == "available"
 
 
-def _on_day(flight: Row, date: Any) -> Row:
+def _on_day(flight: Row, date: str) -> Row:
     return {**{key: value for key, value in flight.items() if key != "dates"}, **flight["dates"][date]}
 
 

@@ -7,7 +7,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.tau.domain import Domain, DomainName, Tables, Task
+from nlac_bench.envs.tau.database import Tables
+from nlac_bench.envs.tau.domain import Domain, DomainName, Task
 from nlac_bench.envs.tau.embedded.airline_tables import make_airline_tables
 from nlac_bench.envs.tau.embedded.airline_tasks import make_airline_tasks
 from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, make_retail_tables

@@ -1,10 +1,9 @@
 """Draws goals of the embedded airline. A builder returns None if tables or policy allow no such goal."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from nlac_bench.envs.tau.domain import ToolCall
+from nlac_bench.envs.tau.domain import GoldCall
 from nlac_bench.envs.tau.embedded.airline_tables import (
     CABINS,
     TODAY,
@@ -14,7 +13,8 @@ from nlac_bench.envs.tau.embedded.airline_tables import (
     traveller,
 )
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.embedded.parts import Part, call, payment
+from nlac_bench.envs.tau.embedded.parts import RecordReference, TaskPart, call, payment
+from nlac_bench.envs.tau.rows import AirlineUser, FlightDay, PassengerRow, Reservation, Segment
 from nlac_bench.simulators.customer import goals
 from nlac_bench.simulators.customer import phrases as say
 
@@ -40,17 +40,17 @@ class Traveller:
     booked: bool = False
 
     @property
-    def user(self) -> Mapping[str, Any]:
+    def user(self) -> AirlineUser:
         """The user's row."""
-        row: Mapping[str, Any] = self.made.tables["users"][self.user_id]
+        row: AirlineUser = self.made.tables["users"][self.user_id]
         return row
 
-    def trips(self) -> list[Mapping[str, Any]]:
+    def trips(self) -> list[Reservation]:
         """Return the user's unused reservations."""
         rows = [self.made.tables["reservations"][code] for code in self.user["reservations"]]
         return [row for row in rows if row["reservation_id"] not in self.used]
 
-    def take(self, fits: Any) -> Mapping[str, Any] | None:
+    def take(self, fits: Callable[[Reservation], bool]) -> Reservation | None:
         """Draw an unused reservation for which ``fits`` is true and mark it as used; None if none fits."""
         fitting = [trip for trip in self.trips() if fits(trip)]
         if not fitting:
@@ -59,7 +59,7 @@ class Traveller:
         self.used.add(trip["reservation_id"])
         return trip
 
-    def named(self, trip: Mapping[str, Any]) -> dict[str, Any]:
+    def named(self, trip: Reservation) -> RecordReference:
         """Return how the user refers to the reservation: by its id, or on higher levels by its route."""
         rows = [self.made.tables["reservations"][code] for code in self.user["reservations"]]
         same = [r for r in rows if (r["origin"], r["destination"]) == (trip["origin"], trip["destination"])]
@@ -67,18 +67,18 @@ class Traveller:
             return {"record": trip["reservation_id"]}
         return {"hint": f"my trip from {trip['origin']} to {trip['destination']}"}
 
-    def status(self, leg: Mapping[str, Any]) -> str:
+    def status(self, leg: Segment) -> str:
         """Return the status of a flight."""
         status: str = self.made.tables["flights"][leg["flight_number"]]["dates"][leg["date"]]["status"]
         return status
 
     def offer(self, number: str, date: str, cabin: str, seats: int) -> int | None:
         """Return the price of a flight on a date, or None if it cannot be booked."""
-        found = self.made.tables["flights"][number]["dates"].get(date, {})
-        if found.get("status") != "available" or found["available_seats"][cabin] < seats:
+        dates: dict[str, FlightDay] = self.made.tables["flights"][number]["dates"]
+        flight = dates.get(date)
+        if flight is None or flight["status"] != "available" or flight["available_seats"][cabin] < seats:
             return None
-        price: int = found["prices"][cabin]
-        return price
+        return flight["prices"][cabin]
 
     def paying(self, amount: int) -> goals.Payment:
         """Draw a credit card, or a gift card with a balance of at least ``amount``."""
@@ -92,12 +92,12 @@ class Traveller:
         return payment(self.draws, self.level, method)
 
 
-def whole(traveller_: Traveller, trip: Mapping[str, Any]) -> bool:
+def whole(traveller_: Traveller, trip: Reservation) -> bool:
     """Return whether no flight of the trip has been flown."""
     return all(leg["date"] > day(TODAY) for leg in trip["flights"])
 
 
-def cancellable(user: Traveller, trip: Mapping[str, Any]) -> str | None:
+def cancellable(user: Traveller, trip: Reservation) -> str | None:
     """Return the reason for which policy allows the trip to be cancelled, or None."""
     if not whole(user, trip):
         return None
@@ -110,16 +110,16 @@ def cancellable(user: Traveller, trip: Mapping[str, Any]) -> str | None:
     return None
 
 
-def cancel(user: Traveller) -> Part | None:
+def cancel(user: Traveller) -> TaskPart | None:
     """Goal: cancel a reservation that policy allows to be cancelled."""
-    trip = user.take(lambda row: cancellable(user, row))
+    trip = user.take(lambda row: cancellable(user, row) is not None)
     if trip is None:
         return None
     goal = goals.Goal("cancel", **user.named(trip), reason=cancellable(user, trip))
-    return Part(goal, (call("cancel_reservation", reservation_id=trip["reservation_id"]),))
+    return TaskPart(goal, (call("cancel_reservation", reservation_id=trip["reservation_id"]),))
 
 
-def refused_cancel(user: Traveller) -> Part | None:
+def refused_cancel(user: Traveller) -> TaskPart | None:
     """Goal: cancel a reservation although policy forbids it; usually followed by a question."""
     trip = user.take(lambda row: whole(user, row) and cancellable(user, row) is None)
     if trip is None:
@@ -128,17 +128,17 @@ def refused_cancel(user: Traveller) -> Part | None:
     return _then_ask(user, goal, trip)
 
 
-def flown(user: Traveller) -> Part | None:
+def flown(user: Traveller) -> TaskPart | None:
     """Goal: cancel a trip that has begun: the agent must transfer the user. It must be the last part."""
     trip = user.take(lambda row: not whole(user, row))
     if trip is None:
         return None
     goal = goals.Goal("cancel", record=trip["reservation_id"], reason=PLANS, forbidden=True)
     summary = f"The customer wants to cancel {trip['reservation_id']}, which is partly flown."
-    return Part(goal, (call("transfer_to_human_agents", summary=summary),))
+    return TaskPart(goal, (call("transfer_to_human_agents", summary=summary),))
 
 
-def change_flights(user: Traveller) -> Part | None:
+def change_flights(user: Traveller) -> TaskPart | None:
     """Goal: other flights on the same route."""
     trip = user.take(lambda row: row["cabin"] != "basic_economy" and whole(user, row))
     if trip is None:
@@ -149,10 +149,10 @@ def change_flights(user: Traveller) -> Part | None:
     legs, difference = moved
     paid = user.paying(difference)
     goal = goals.Goal("change_flights", **user.named(trip), legs=legs, payment=paid)
-    return Part(goal, (flights_call(trip, trip["cabin"], legs, paid),))
+    return TaskPart(goal, (flights_call(trip, trip["cabin"], legs, paid),))
 
 
-def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[goals.Leg, ...], int] | None:
+def _moved(user: Traveller, trip: Reservation) -> tuple[tuple[goals.Leg, ...], int] | None:
     """Draw an itinerary with another last flight; return it with the price difference, or None."""
     seats, cabin = len(trip["passengers"]), trip["cabin"]
     *kept, last = trip["flights"]
@@ -170,9 +170,7 @@ def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[goals.Leg, .
     return legs, (price - last["price"]) * seats
 
 
-def flights_call(
-    trip: Mapping[str, Any], cabin: str, legs: tuple[goals.Leg, ...], paid: goals.Payment
-) -> ToolCall:
+def flights_call(trip: Reservation, cabin: str, legs: tuple[goals.Leg, ...], paid: goals.Payment) -> GoldCall:
     """Return the call that sets flights and cabin."""
     return call(
         "update_reservation_flights",
@@ -183,7 +181,7 @@ def flights_call(
     )
 
 
-def refused_flights(user: Traveller) -> Part | None:
+def refused_flights(user: Traveller) -> TaskPart | None:
     """Goal: other flights in basic economy, which policy forbids."""
     trip = user.take(lambda row: row["cabin"] == "basic_economy" and whole(user, row))
     if trip is None:
@@ -198,7 +196,7 @@ def refused_flights(user: Traveller) -> Part | None:
     return _then_ask(user, goal, trip)
 
 
-def change_cabin(user: Traveller) -> Part | None:
+def change_cabin(user: Traveller) -> TaskPart | None:
     """Goal: the same flights in another cabin."""
     trip = user.take(lambda row: whole(user, row))
     if trip is None:
@@ -209,10 +207,10 @@ def change_cabin(user: Traveller) -> Part | None:
         return None
     paid, gold = swap
     goal = goals.Goal("change_cabin", **user.named(trip), cabin=cabin, payment=paid)
-    return Part(goal, (gold,))
+    return TaskPart(goal, (gold,))
 
 
-def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[goals.Payment, ToolCall] | None:
+def _cabin(user: Traveller, trip: Reservation, cabin: str) -> tuple[goals.Payment, GoldCall] | None:
     difference = 0
     for leg in trip["flights"]:
         price = user.offer(leg["flight_number"], leg["date"], cabin, len(trip["passengers"]))
@@ -224,7 +222,7 @@ def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[goals.
     return paid, flights_call(trip, cabin, legs, paid)
 
 
-def other_cabin(user: Traveller) -> Part | None:
+def other_cabin(user: Traveller) -> TaskPart | None:
     """Goal: a change of cabin; when asked to confirm, the user wants another one instead."""
     trip = user.take(lambda row: row["cabin"] == "basic_economy" and whole(user, row))
     if trip is None:
@@ -234,10 +232,10 @@ def other_cabin(user: Traveller) -> Part | None:
         return None
     paid, gold = swap
     goal = goals.Goal("change_cabin", **user.named(trip), cabin="business", payment=paid)
-    return Part(replace(goal, change=replace(goal, cabin="economy")), (gold,))
+    return TaskPart(replace(goal, change=replace(goal, cabin="economy")), (gold,))
 
 
-def add_bags(user: Traveller) -> Part | None:
+def add_bags(user: Traveller) -> TaskPart | None:
     """Goal: more checked bags."""
     trip = user.take(lambda row: whole(user, row))
     if trip is None:
@@ -254,24 +252,24 @@ def add_bags(user: Traveller) -> Part | None:
         nonfree_baggages=unpaid,
         payment_id=paid.id,
     )
-    return Part(goal, (gold,))
+    return TaskPart(goal, (gold,))
 
 
-def change_passengers(user: Traveller) -> Part | None:
+def change_passengers(user: Traveller) -> TaskPart | None:
     """Goal: replace the last passenger by another person."""
     trip = user.take(lambda row: whole(user, row))
     if trip is None:
         return None
-    people = [dict(person) for person in trip["passengers"]]
+    people = [person.copy() for person in trip["passengers"]]
     people[-1] = traveller(user.draws)
     goal = goals.Goal(
         "change_passengers", **user.named(trip), passengers=tuple(goals.Passenger(**p) for p in people)
     )
     gold = call("update_reservation_passengers", reservation_id=trip["reservation_id"], passengers=people)
-    return Part(goal, (gold,))
+    return TaskPart(goal, (gold,))
 
 
-def refused_passenger(user: Traveller) -> Part | None:
+def refused_passenger(user: Traveller) -> TaskPart | None:
     """Goal: remove a passenger, which is impossible."""
     trip = user.take(lambda row: len(row["passengers"]) > 1 and whole(user, row))
     if trip is None:
@@ -281,17 +279,17 @@ def refused_passenger(user: Traveller) -> Part | None:
     return _then_ask(user, goal, trip)
 
 
-def compensation(user: Traveller) -> Part | None:
+def compensation(user: Traveller) -> TaskPart | None:
     """Goal: a certificate for a cancelled flight, for a user who is entitled to it."""
     trip = user.take(lambda row: _cancelled(user, row) and _entitled(user, row))
     if trip is None:
         return None
     goal = goals.Goal("compensation", **user.named(trip), reason=CANCELLED)
     amount = 100 * len(trip["passengers"])
-    return Part(goal, (call("send_certificate", user_id=user.user_id, amount=amount),))
+    return TaskPart(goal, (call("send_certificate", user_id=user.user_id, amount=amount),))
 
 
-def refused_compensation(user: Traveller) -> Part | None:
+def refused_compensation(user: Traveller) -> TaskPart | None:
     """Goal: compensation for a user who is not entitled to it, or for a flight that was not cancelled."""
     trip = user.take(lambda row: whole(user, row) and not (_cancelled(user, row) and _entitled(user, row)))
     if trip is None:
@@ -300,15 +298,15 @@ def refused_compensation(user: Traveller) -> Part | None:
     return _then_ask(user, goal, trip)
 
 
-def _cancelled(user: Traveller, trip: Mapping[str, Any]) -> bool:
+def _cancelled(user: Traveller, trip: Reservation) -> bool:
     return any(user.status(leg) == "cancelled" for leg in trip["flights"])
 
 
-def _entitled(user: Traveller, trip: Mapping[str, Any]) -> bool:
+def _entitled(user: Traveller, trip: Reservation) -> bool:
     return user.user["membership"] != "regular" or trip["insurance"] == "yes" or trip["cabin"] == "business"
 
 
-def book(user: Traveller) -> Part | None:
+def book(user: Traveller) -> TaskPart | None:
     """Goal: book a direct flight for the user, and on higher levels also for a saved passenger."""
     if user.booked:
         return None
@@ -316,9 +314,9 @@ def book(user: Traveller) -> Part | None:
     origin, destination = draws.pick(list(user.made.routes))
     number = draws.pick(user.made.routes[origin, destination])
     date, cabin = day(draws.between(TODAY + 1, 30)), draws.pick(CABINS)
-    people = [{**user.user["name"], "dob": user.user["dob"]}]
+    people: list[PassengerRow] = [{**user.user["name"], "dob": user.user["dob"]}]
     if user.user["saved_passengers"] and draws.chance(0.4):
-        people.append(dict(user.user["saved_passengers"][0]))
+        people.append(user.user["saved_passengers"][0].copy())
     price = user.offer(number, date, cabin, len(people))
     if price is None:
         return None
@@ -338,10 +336,10 @@ def book(user: Traveller) -> Part | None:
         passengers=people, payment_methods=[{"payment_id": paid.id, "amount": total}],
         total_baggages=bags, nonfree_baggages=unpaid, insurance=insurance,
     )  # fmt: skip
-    return Part(goal, (gold,))
+    return TaskPart(goal, (gold,))
 
 
-def ask_total(user: Traveller) -> Part | None:
+def ask_total(user: Traveller) -> TaskPart | None:
     """Goal: ask what a reservation cost."""
     trips = user.trips()
     if not trips:
@@ -351,10 +349,10 @@ def ask_total(user: Traveller) -> Part | None:
     what = f"reservation {trip['reservation_id']}" if "record" in named else named["hint"]
     question = user.draws.pick((f"how much I paid for {what}", f"the total price of {what}"))
     goal = goals.Goal("ask", **named, question=question, answer=AMOUNT)
-    return Part(goal, (), (str(trip["payment_history"][0]["amount"]),))
+    return TaskPart(goal, (), (str(trip["payment_history"][0]["amount"]),))
 
 
-def ask_fare(user: Traveller) -> Part | None:
+def ask_fare(user: Traveller) -> TaskPart | None:
     """Goal: ask what a flight costs."""
     origin, destination = user.draws.pick(list(user.made.routes))
     number = user.draws.pick(user.made.routes[origin, destination])
@@ -364,19 +362,19 @@ def ask_fare(user: Traveller) -> Part | None:
         return None
     words = say.CABINS[cabin]
     question = f"what flight {number} from {origin} to {destination} on {date} costs in {words}"
-    return Part(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(price),))
+    return TaskPart(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(price),))
 
 
-def ask_balance(user: Traveller) -> Part | None:
+def ask_balance(user: Traveller) -> TaskPart | None:
     """Goal: ask for the balance of the gift card, before another part changes it."""
     card = next(m for m in user.user["payment_methods"].values() if m["source"] == "gift_card")
     if user.spent:
         return None
     question = user.draws.pick(("the balance of my gift card", "how much is left on my gift card"))
-    return Part(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(card["amount"]),))
+    return TaskPart(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(card["amount"]),))
 
 
-def beyond_tools(user: Traveller) -> Part | None:
+def beyond_tools(user: Traveller) -> TaskPart | None:
     """Goal: something that only a human agent can do. It ends the conversation: it must be the last part."""
     wish = user.draws.pick(
         (
@@ -387,13 +385,13 @@ def beyond_tools(user: Traveller) -> Part | None:
         )
     )
     goal = goals.Goal("other", question=wish, forbidden=True)
-    return Part(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
+    return TaskPart(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
 
 
-def _then_ask(user: Traveller, goal: goals.Goal, trip: Mapping[str, Any]) -> Part:
+def _then_ask(user: Traveller, goal: goals.Goal, trip: Reservation) -> TaskPart:
     """Return a forbidden goal, usually followed by a question, so that inaction earns no reward."""
     if user.draws.chance(0.2):
-        return Part(goal)
+        return TaskPart(goal)
     question = f"what I paid for reservation {trip['reservation_id']}"
     ask = goals.Goal("ask", record=trip["reservation_id"], question=question, answer=AMOUNT)
-    return Part(replace(goal, fallback=ask), (), (str(trip["payment_history"][0]["amount"]),))
+    return TaskPart(replace(goal, fallback=ask), (), (str(trip["payment_history"][0]["amount"]),))

@@ -2,11 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
+from nlac_bench.envs.tau.database import Tables
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, LEVELS, USERS_PER_GROUP, address
 from nlac_bench.envs.tau.embedded.words import FIRST_NAMES, LAST_NAMES
+from nlac_bench.envs.tau.rows import (
+    AirlineUser,
+    Flight,
+    FlightDay,
+    PassengerRow,
+    PaymentMethod,
+    PaymentMethods,
+    Reservation,
+    Segment,
+)
 
 SEED = 20_240_516
 AIRPORTS = ("ATL", "BOS", "DEN", "DFW", "JFK", "LAX", "MIA", "MSP", "ORD", "PHX", "SEA", "SFO")
@@ -15,6 +26,11 @@ TODAY = 15
 """Day of May 2024 on which all conversations take place (at 15:00)."""
 FREE_BAGS: Mapping[str, tuple[int, int, int]] = {"regular": (0, 1, 2), "silver": (1, 2, 3), "gold": (2, 3, 3)}
 """Free checked bags for each passenger, in the order of ``CABINS``."""
+
+Route: TypeAlias = tuple[str, str]
+"""Codes of the airports from and to which flights go."""
+Routes: TypeAlias = Mapping[Route, tuple[str, ...]]
+"""The numbers of the flights of each route."""
 
 _DAYS = tuple(f"2024-05-{number:02d}" for number in range(31))
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -26,9 +42,9 @@ _PASSENGERS: Mapping[str, int] = {"easy": 1, "medium": 2, "hard": 3}
 class AirlineTables:
     """The tables, which users belong to which ``(split, level)``, and the flights of each route."""
 
-    tables: dict[str, dict[str, Any]]
+    tables: Tables
     groups: Mapping[tuple[str, str], tuple[str, ...]]
-    routes: Mapping[tuple[str, str], tuple[str, ...]]
+    routes: Routes
 
 
 def make_airline_tables() -> tuple[AirlineTables, ...]:
@@ -40,8 +56,8 @@ def make_airline_tables() -> tuple[AirlineTables, ...]:
     flights, routes = _flights(draws)
     made = []
     for splits in DATABASES:
-        users: dict[str, Any] = {}
-        reservations: dict[str, Any] = {}
+        users: dict[str, AirlineUser] = {}
+        reservations: dict[str, Reservation] = {}
         groups: dict[tuple[str, str], tuple[str, ...]] = {}
         for split in splits:
             for level in LEVELS:
@@ -56,7 +72,7 @@ def make_airline_tables() -> tuple[AirlineTables, ...]:
                         user["reservations"].append(row["reservation_id"])
                     ids.append(user_id)
                 groups[split, level] = tuple(ids)
-        tables = {"flights": flights, "reservations": reservations, "users": users}
+        tables: Tables = {"flights": flights, "reservations": reservations, "users": users}
         made.append(AirlineTables(tables, groups, routes))
     return tuple(made)
 
@@ -66,12 +82,12 @@ def day(number: int) -> str:
     return _DAYS[number]
 
 
-def free_bags(user: Mapping[str, Any], cabin: str, passengers: int) -> int:
+def free_bags(user: AirlineUser, cabin: str, passengers: int) -> int:
     """Return the number of free checked bags of a reservation."""
     return FREE_BAGS[user["membership"]][CABINS.index(cabin)] * passengers
 
 
-def traveller(draws: Draws) -> dict[str, str]:
+def traveller(draws: Draws) -> PassengerRow:
     """Draw a new passenger."""
     return {"first_name": draws.pick(FIRST_NAMES), "last_name": draws.pick(LAST_NAMES), "dob": _birth(draws)}
 
@@ -80,10 +96,10 @@ def _birth(draws: Draws) -> str:
     return f"{draws.between(1950, 2004)}-{draws.between(1, 12):02d}-{draws.between(1, 28):02d}"
 
 
-def _flights(draws: Draws) -> tuple[dict[str, Any], dict[tuple[str, str], tuple[str, ...]]]:
+def _flights(draws: Draws) -> tuple[dict[str, Flight], Routes]:
     pairs = [(a, b) for i, a in enumerate(AIRPORTS) for b in AIRPORTS[i + 1 :]]
-    routes: dict[tuple[str, str], tuple[str, ...]] = {}
-    flights: dict[str, Any] = {}
+    routes: dict[Route, tuple[str, ...]] = {}
+    flights: dict[str, Flight] = {}
     for a, b in draws.some(pairs, 38):
         fare = draws.between(60, 190)
         for origin, destination in ((a, b), (b, a)):
@@ -96,13 +112,13 @@ def _flights(draws: Draws) -> tuple[dict[str, Any], dict[tuple[str, str], tuple[
     return flights, routes
 
 
-def _flight(draws: Draws, number: str, origin: str, destination: str, fare: int) -> dict[str, Any]:
+def _flight(draws: Draws, number: str, origin: str, destination: str, fare: int) -> Flight:
     start, length = draws.between(6, 17), draws.between(1, 5)
     departure, arrival = (
         f"{start:02d}:{draws.pick(('00', '15', '30', '45'))}:00",
         f"{start + length:02d}:40:00",
     )
-    dates: dict[str, Any] = {}
+    dates: dict[str, FlightDay] = {}
     for number_of_day in range(1, 31):
         date = day(number_of_day)
         roll = draws.below(100)
@@ -114,11 +130,16 @@ def _flight(draws: Draws, number: str, origin: str, destination: str, fare: int)
                 "actual_departure_time_est": f"{date}T{departure}",
                 "actual_arrival_time_est": f"{date}T{arrival}",
             }
-        elif number_of_day == TODAY:
-            status = "flying" if start < 15 else draws.pick(("on time", "delayed"))
+        elif number_of_day == TODAY and start < 15:
             dates[date] = {
-                "status": status,
-                f"{'actual' if start < 15 else 'estimated'}_departure_time_est": f"{date}T{departure}",
+                "status": "flying",
+                "actual_departure_time_est": f"{date}T{departure}",
+                "estimated_arrival_time_est": f"{date}T{arrival}",
+            }
+        elif number_of_day == TODAY:
+            dates[date] = {
+                "status": draws.pick(("on time", "delayed")),
+                "estimated_departure_time_est": f"{date}T{departure}",
                 "estimated_arrival_time_est": f"{date}T{arrival}",
             }
         else:
@@ -140,13 +161,13 @@ def _flight(draws: Draws, number: str, origin: str, destination: str, fare: int)
     }
 
 
-def _user(draws: Draws, level: str) -> tuple[str, dict[str, Any]]:
+def _user(draws: Draws, level: str) -> tuple[str, AirlineUser]:
     first, last = draws.pick(FIRST_NAMES), draws.pick(LAST_NAMES)
     user_id = f"{first}_{last}_{draws.number(4)}".lower()
-    methods: dict[str, Any] = {}
+    methods: PaymentMethods = {}
     sources = ("credit_card", "gift_card") if level != "hard" else ("credit_card", "gift_card", "certificate")
     for source in sources:
-        method: dict[str, Any] = {"source": source}
+        method: PaymentMethod = {"source": source}
         if source == "credit_card":
             method |= {
                 "brand": draws.pick(("visa", "mastercard")),
@@ -158,7 +179,7 @@ def _user(draws: Draws, level: str) -> tuple[str, dict[str, Any]]:
             method["amount"] = draws.pick((100, 150, 250))
         method["id"] = f"{source}_{draws.number(7)}"
         methods[method["id"]] = method
-    user = {
+    user: AirlineUser = {
         "name": {"first_name": first, "last_name": last},
         "address": address(draws),
         "email": f"{first}.{last}{user_id[-4:]}@example.org".lower(),
@@ -174,10 +195,10 @@ def _user(draws: Draws, level: str) -> tuple[str, dict[str, Any]]:
 def _reservation(
     draws: Draws,
     level: str,
-    user: dict[str, Any],
-    flights: dict[str, Any],
-    routes: dict[tuple[str, str], Any],
-) -> dict[str, Any]:
+    user: AirlineUser,
+    flights: dict[str, Flight],
+    routes: Routes,
+) -> Reservation:
     origin, destination = draws.pick(list(routes))
     trip = "one_way" if level == "easy" or draws.chance(0.5) else "round_trip"
     cabin = draws.pick(("basic_economy", "economy", "economy", "business"))
@@ -188,12 +209,12 @@ def _reservation(
     stops = [(origin, destination, first_day)]
     if trip == "round_trip":
         stops.append((destination, origin, draws.between(max(first_day, TODAY) + 1, 29)))
-    legs = []
+    legs: list[Segment] = []
     for start, end, number_of_day in stops:
         date = day(number_of_day)
         numbers = routes[start, end]
         if number_of_day < TODAY:  # the trip has begun, so this flight was not cancelled
-            numbers = [n for n in numbers if flights[n]["dates"][date]["status"] == "landed"] or numbers
+            numbers = tuple(n for n in numbers if flights[n]["dates"][date]["status"] == "landed") or numbers
         flight = flights[draws.pick(numbers)]
         known = flight["dates"][date].get("prices")
         price = known[cabin] if known else draws.between(90, 400)
@@ -206,7 +227,7 @@ def _reservation(
                 "price": price,
             }
         )
-    people = [{**user["name"], "dob": user["dob"]}]
+    people: list[PassengerRow] = [{**user["name"], "dob": user["dob"]}]
     people += [traveller(draws) for _ in range(draws.below(_PASSENGERS[level]))]
     free = free_bags(user, cabin, len(people))
     bags = draws.between(0, free + 1)

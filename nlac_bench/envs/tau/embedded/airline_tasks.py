@@ -6,7 +6,7 @@ from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.embedded import airline_parts as parts
 from nlac_bench.envs.tau.embedded.airline_tables import SEED, AirlineTables
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.embedded.parts import Part, make_task, weighted
+from nlac_bench.envs.tau.embedded.parts import TaskPart, make_task, weighted
 from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, LEVELS
 from nlac_bench.envs.tau.embedded.retail_tasks import TASKS
 from nlac_bench.simulators.customer import goals
@@ -56,9 +56,9 @@ def make_airline_tasks(databases: Sequence[AirlineTables]) -> dict[str, tuple[Ta
     return splits
 
 
-def _parts(user: parts.Traveller) -> list[Part]:
+def _parts(user: parts.Traveller) -> list[TaskPart]:
     draws = user.draws
-    chosen: list[Part] = []
+    chosen: list[TaskPart] = []
     kinds = set()
     wanted = draws.between(*_GOALS[user.level])
     for _ in range(200):
@@ -80,7 +80,7 @@ def _parts(user: parts.Traveller) -> list[Part]:
     return chosen
 
 
-def _script(user: parts.Traveller, chosen: list[Part]) -> goals.Script:
+def _script(user: parts.Traveller, chosen: list[TaskPart]) -> goals.Script:
     name = user.user["name"]
     person = goals.Person(name["first_name"], name["last_name"], user_id=user.user_id, dob=user.user["dob"])
     openings = {"easy": ("all",), "medium": ("all", "request", "request"), "hard": ("request", "bare")}

@@ -1,30 +1,40 @@
 """Builds tasks from parts: a part is a goal of the user with the calls and outputs that it requires."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, TypeVar
 
-from nlac_bench.envs.tau.domain import Task, ToolCall
+from nlac_bench.envs.tau.domain import GoldCall, Task
 from nlac_bench.envs.tau.embedded.draws import Draws
+from nlac_bench.envs.tau.rows import PaymentMethod
 from nlac_bench.simulators.customer import goals
 from nlac_bench.simulators.customer import phrases as say
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TaskPart:
     """A goal, the calls that fulfil it, and what the user must be told."""
 
     goal: goals.Goal
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[GoldCall, ...] = ()
     outputs: tuple[str, ...] = ()
 
 
-def call(name: str, **kwargs: Any) -> ToolCall:
+class RecordReference(TypedDict, total=False):
+    """How a user refers to an order or a reservation: by its id, or by a description."""
+
+    record: str
+    hint: str
+
+
+def call(name: str, **kwargs: object) -> GoldCall:
     """Return a gold call."""
-    return ToolCall(name, kwargs)
+    return GoldCall(name, kwargs)
 
 
-def payment(draws: Draws, level: str, method: Mapping[str, Any], original: bool = False) -> goals.Payment:
+def payment(draws: Draws, level: str, method: PaymentMethod, original: bool = False) -> goals.Payment:
     """Return a payment method as a user on ``level`` names it: by id on easy, else in words."""
     source, last_four = method["source"], method.get("last_four")
     words = {
@@ -46,7 +56,7 @@ def make_task(
     number: int,
     user_id: str,
     script: goals.Script,
-    parts: Sequence[Part],
+    parts: Sequence[TaskPart],
 ) -> Task:
     """Make task ``index`` of its split and ``number`` of its level; ``place`` is (domain, split, level)."""
     domain, split, level = place
@@ -75,7 +85,7 @@ def instruction(script: goals.Script, pick: say.Pick) -> str:
     lines = [pick((f"You are {name}, and {known}.", f"Your name is {name} and {known}."))]
     starts: tuple[str, ...] = ("You want to", "You contact support to", "You would like to")
     for goal in script.goals:
-        lines.append(f"{pick(starts)} {say.second_person(_told(goal, pick))}.")
+        lines.append(f"{pick(starts)} {say.second_person(_wish(goal, pick))}.")
         starts = ("Then you want to", "After that you would like to", "Next, you want to")
     lines.append(
         {
@@ -87,7 +97,7 @@ def instruction(script: goals.Script, pick: say.Pick) -> str:
     return " ".join(lines)
 
 
-def _told(goal: goals.Goal, pick: say.Pick) -> str:
+def _wish(goal: goals.Goal, pick: say.Pick) -> str:
     text = say.request(goal, pick, full=True)
     if goal.change:
         change = say.request(goal.change, pick, full=True)
@@ -99,7 +109,7 @@ def _told(goal: goals.Goal, pick: say.Pick) -> str:
     return text
 
 
-def weighted(draws: Draws, table: Sequence[tuple[Callable[..., Any], int]]) -> Callable[..., Any]:
+def weighted(draws: Draws, table: Sequence[tuple[T, int]]) -> T:
     """Draw one of the builders with a probability proportional to its weight."""
     at = draws.below(sum(weight for _, weight in table))
     for builder, weight in table:

@@ -1,13 +1,13 @@
 """Draws goals of the embedded shop. A builder returns None if the tables allow no such goal."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from nlac_bench.envs.tau.domain import ToolCall
+from nlac_bench.envs.tau.database import Tables
+from nlac_bench.envs.tau.domain import GoldCall
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.embedded.parts import Part, call, payment
+from nlac_bench.envs.tau.embedded.parts import RecordReference, TaskPart, call, payment
 from nlac_bench.envs.tau.embedded.retail_tables import address, money
+from nlac_bench.envs.tau.rows import Order, OrderItem, RetailUser
 from nlac_bench.simulators.customer import goals
 from nlac_bench.simulators.customer import phrases as say
 
@@ -22,7 +22,7 @@ class Shopper:
     draws: Draws
     level: str
     user_id: str
-    tables: Mapping[str, Mapping[str, Any]]
+    tables: Tables
     strangers: tuple[str, ...] = ()
     """Other users of the same group, whose orders this user must not change."""
     used: set[str] = field(default_factory=set)
@@ -31,17 +31,17 @@ class Shopper:
     """Gift cards whose balance an earlier part changes."""
 
     @property
-    def user(self) -> Mapping[str, Any]:
+    def user(self) -> RetailUser:
         """The user's row."""
-        row: Mapping[str, Any] = self.tables["users"][self.user_id]
+        row: RetailUser = self.tables["users"][self.user_id]
         return row
 
-    def orders(self, *statuses: str) -> list[Mapping[str, Any]]:
+    def orders(self, *statuses: str) -> list[Order]:
         """Return the user's unused orders with one of ``statuses``."""
         rows = [self.tables["orders"][order] for order in self.user["orders"]]
         return [row for row in rows if row["status"] in statuses and row["order_id"] not in self.used]
 
-    def take(self, *statuses: str) -> Mapping[str, Any] | None:
+    def take(self, *statuses: str) -> Order | None:
         """Draw an unused order with one of ``statuses`` and mark it as used; None if all are used."""
         orders = self.orders(*statuses)
         if not orders:
@@ -50,7 +50,7 @@ class Shopper:
         self.used.add(order["order_id"])
         return order
 
-    def named(self, order: Mapping[str, Any]) -> dict[str, Any]:
+    def named(self, order: Order) -> RecordReference:
         """Return how the user refers to the order: by its id, or on higher levels by one of its items."""
         if self.level == "easy" or self.draws.chance(0.6):
             return {"record": order["order_id"]}
@@ -61,11 +61,11 @@ class Shopper:
             return {"record": order["order_id"]}
         return {"hint": f"my order with the {self.draws.pick(own)}"}
 
-    def original(self, order: Mapping[str, Any]) -> str:
+    def original(self, order: Order) -> str:
         """Return the payment method of an order."""
         return str(order["payment_history"][0]["payment_method_id"])
 
-    def paying(self, method: str, order: Mapping[str, Any]) -> goals.Payment:
+    def paying(self, method: str, order: Order) -> goals.Payment:
         """Return a payment method in the user's words."""
         row = self.user["payment_methods"][method]
         return payment(self.draws, self.level, row, method == self.original(order))
@@ -78,17 +78,17 @@ class Shopper:
         return balance
 
 
-def cancel(shopper: Shopper) -> Part | None:
+def cancel(shopper: Shopper) -> TaskPart | None:
     """Goal: cancel a pending order, with one of the two reasons."""
     order = shopper.take("pending")
     if order is None:
         return None
     reason = shopper.draws.pick((say.NOT_NEEDED, say.MISTAKE))
     goal = goals.Goal("cancel", **shopper.named(order), reason=reason)
-    return Part(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=reason),))
+    return TaskPart(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=reason),))
 
 
-def give_back(shopper: Shopper) -> Part | None:
+def give_back(shopper: Shopper) -> TaskPart | None:
     """Goal: return items of a delivered order, with a refund to the original method or a gift card."""
     order = shopper.take("delivered")
     if order is None:
@@ -105,10 +105,10 @@ def give_back(shopper: Shopper) -> Part | None:
         items=tuple(goals.Item(row["name"]) for row in rows),
         payment=shopper.paying(method, order),
     )
-    return Part(goal, (return_call(order, rows, method),))
+    return TaskPart(goal, (return_call(order, rows, method),))
 
 
-def return_call(order: Mapping[str, Any], rows: list[Mapping[str, Any]], method: str) -> ToolCall:
+def return_call(order: Order, rows: list[OrderItem], method: str) -> GoldCall:
     """Return the call that returns ``rows`` of ``order``."""
     return call(
         "return_delivered_order_items",
@@ -118,17 +118,17 @@ def return_call(order: Mapping[str, Any], rows: list[Mapping[str, Any]], method:
     )
 
 
-def exchange(shopper: Shopper) -> Part | None:
+def exchange(shopper: Shopper) -> TaskPart | None:
     """Goal: exchange items of a delivered order for other variants."""
     return _swap(shopper, "delivered", "exchange", "exchange_delivered_order_items")
 
 
-def modify_items(shopper: Shopper) -> Part | None:
+def modify_items(shopper: Shopper) -> TaskPart | None:
     """Goal: replace items of a pending order by other variants."""
     return _swap(shopper, "pending", "modify_items", "modify_pending_order_items")
 
 
-def _swap(shopper: Shopper, status: str, kind: Any, tool: str) -> Part | None:
+def _swap(shopper: Shopper, status: str, kind: goals.GoalKind, tool: str) -> TaskPart | None:
     order = shopper.take(status)
     if order is None:
         return None
@@ -162,27 +162,27 @@ def _swap(shopper: Shopper, status: str, kind: Any, tool: str) -> Part | None:
     swap = call(
         tool, order_id=order["order_id"], item_ids=ids, new_item_ids=new_ids, payment_method_id=method
     )
-    return Part(goal, (swap,))
+    return TaskPart(goal, (swap,))
 
 
-def order_address(shopper: Shopper) -> Part | None:
+def order_address(shopper: Shopper) -> TaskPart | None:
     """Goal: another shipping address for a pending order."""
     order = shopper.take("pending")
     if order is None:
         return None
     place = address(shopper.draws)
     goal = goals.Goal("order_address", **shopper.named(order), address=place)
-    return Part(goal, (call("modify_pending_order_address", order_id=order["order_id"], **place),))
+    return TaskPart(goal, (call("modify_pending_order_address", order_id=order["order_id"], **place),))
 
 
-def user_address(shopper: Shopper) -> Part | None:
+def user_address(shopper: Shopper) -> TaskPart | None:
     """Goal: another default address."""
     place = address(shopper.draws)
     goal = goals.Goal("user_address", address=place)
-    return Part(goal, (call("modify_user_address", user_id=shopper.user_id, **place),))
+    return TaskPart(goal, (call("modify_user_address", user_id=shopper.user_id, **place),))
 
 
-def order_payment(shopper: Shopper) -> Part | None:
+def order_payment(shopper: Shopper) -> TaskPart | None:
     """Goal: another payment method for a pending order."""
     order = shopper.take("pending")
     if order is None:
@@ -198,13 +198,13 @@ def order_payment(shopper: Shopper) -> Part | None:
     method = shopper.draws.pick(methods)
     shopper.spent.update((method, shopper.original(order)))
     goal = goals.Goal("order_payment", **shopper.named(order), payment=shopper.paying(method, order))
-    return Part(
+    return TaskPart(
         goal,
         (call("modify_pending_order_payment", order_id=order["order_id"], payment_method_id=method),),
     )
 
 
-def ask_total(shopper: Shopper) -> Part | None:
+def ask_total(shopper: Shopper) -> TaskPart | None:
     """Goal: ask what an order cost."""
     orders = [o for o in shopper.orders("pending", "delivered", "processed") if _plain(_total(o))]
     if not orders:
@@ -213,10 +213,10 @@ def ask_total(shopper: Shopper) -> Part | None:
     named = shopper.named(order)
     what = f"order {order['order_id']}" if "record" in named else named["hint"]
     question = shopper.draws.pick((f"how much I paid for {what} in total", f"the total of {what}"))
-    return Part(goals.Goal("ask", **named, question=question, answer=AMOUNT), (), (str(_total(order)),))
+    return TaskPart(goals.Goal("ask", **named, question=question, answer=AMOUNT), (), (str(_total(order)),))
 
 
-def ask_price(shopper: Shopper) -> Part | None:
+def ask_price(shopper: Shopper) -> TaskPart | None:
     """Goal: ask what one item of an order cost."""
     pairs = [
         (order, row)
@@ -229,10 +229,10 @@ def ask_price(shopper: Shopper) -> Part | None:
     order, row = shopper.draws.pick(pairs)
     question = f"what the {row['name']} in order {order['order_id']} cost"
     goal = goals.Goal("ask", record=order["order_id"], question=question, answer=AMOUNT)
-    return Part(goal, (), (str(row["price"]),))
+    return TaskPart(goal, (), (str(row["price"]),))
 
 
-def ask_tracking(shopper: Shopper) -> Part | None:
+def ask_tracking(shopper: Shopper) -> TaskPart | None:
     """Goal: ask for the tracking number of a shipped order."""
     orders = shopper.orders("delivered", "processed")
     if not orders:
@@ -240,39 +240,39 @@ def ask_tracking(shopper: Shopper) -> Part | None:
     order = shopper.draws.pick(orders)
     question = f"the tracking number of order {order['order_id']}"
     goal = goals.Goal("ask", record=order["order_id"], question=question, answer=r"\d{6,}")
-    return Part(goal, (), (order["fulfillments"][0]["tracking_id"][0],))
+    return TaskPart(goal, (), (order["fulfillments"][0]["tracking_id"][0],))
 
 
-def ask_balance(shopper: Shopper) -> Part | None:
+def ask_balance(shopper: Shopper) -> TaskPart | None:
     """Goal: ask for the balance of the gift card, before another part changes it."""
     cards = [m for m in shopper.user["payment_methods"].values() if m["source"] == "gift_card"]
     if not cards or shopper.used:
         return None
     question = shopper.draws.pick(("the balance of my gift card", "how much is left on my gift card"))
-    return Part(
+    return TaskPart(
         goals.Goal("ask", question=question, answer=AMOUNT + r"|\b\d{2,3}\b"), (), (str(cards[0]["balance"]),)
     )
 
 
-def ask_variants(shopper: Shopper) -> Part | None:
+def ask_variants(shopper: Shopper) -> TaskPart | None:
     """Goal: ask how many variants of a product are available."""
     product = shopper.draws.pick(list(shopper.tables["products"].values()))
     count = sum(variant["available"] for variant in product["variants"].values())
     question = f"how many variants of the {product['name']} are available right now"
-    return Part(goals.Goal("ask", question=question, answer=COUNT), (), (str(count),))
+    return TaskPart(goals.Goal("ask", question=question, answer=COUNT), (), (str(count),))
 
 
-def ask_spent(shopper: Shopper) -> Part | None:
+def ask_spent(shopper: Shopper) -> TaskPart | None:
     """Goal: ask for the total cost of all orders; the agent must read every order and change nothing."""
     orders = [shopper.tables["orders"][order] for order in shopper.user["orders"]]
     total = money(sum(_total(order) for order in orders))
     if shopper.used or not _plain(total):
         return None
     question = "what all my orders cost together, the cancelled ones included"
-    return Part(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(total),))
+    return TaskPart(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(total),))
 
 
-def refused_cancel(shopper: Shopper) -> Part | None:
+def refused_cancel(shopper: Shopper) -> TaskPart | None:
     """Goal: cancel an order that was processed or delivered; on higher levels, then return an item of it."""
     order = shopper.take("delivered", "processed") if shopper.level != "easy" else shopper.take("delivered")
     if order is None:
@@ -288,10 +288,10 @@ def refused_cancel(shopper: Shopper) -> Part | None:
         items=(goals.Item(row["name"]),),
         payment=shopper.paying(method, order),
     )
-    return Part(replace(goal, fallback=back), (return_call(order, [row], method),))
+    return TaskPart(replace(goal, fallback=back), (return_call(order, [row], method),))
 
 
-def refused_return(shopper: Shopper) -> Part | None:
+def refused_return(shopper: Shopper) -> TaskPart | None:
     """Goal: a refund to a method that is not allowed; the user then accepts the original method."""
     order = shopper.take("delivered")
     if order is None:
@@ -307,12 +307,12 @@ def refused_return(shopper: Shopper) -> Part | None:
     method = shopper.original(order)
     back = goals.Goal("return", record=order["order_id"], items=thing, payment=shopper.paying(method, order))
     other = shopper.paying(shopper.draws.pick(wrong), order)
-    return Part(
+    return TaskPart(
         replace(back, payment=other, forbidden=True, fallback=back), (return_call(order, rows, method),)
     )
 
 
-def refused_stranger(shopper: Shopper) -> Part | None:
+def refused_stranger(shopper: Shopper) -> TaskPart | None:
     """Goal: cancel another user's order, which policy forbids."""
     orders = [
         order for stranger in shopper.strangers if stranger != shopper.user_id
@@ -327,17 +327,17 @@ def refused_stranger(shopper: Shopper) -> Part | None:
     return _then_ask(shopper, goal, shopper.draws.pick(own))
 
 
-def _then_ask(shopper: Shopper, goal: goals.Goal, order: Mapping[str, Any]) -> Part:
+def _then_ask(shopper: Shopper, goal: goals.Goal, order: Order) -> TaskPart:
     """Return a forbidden goal, usually followed by a question, so that inaction earns no reward."""
     total = _total(order)
     if not _plain(total) or shopper.draws.chance(0.2):
-        return Part(goal)
+        return TaskPart(goal)
     question = f"what order {order['order_id']} cost in total"
     ask = goals.Goal("ask", record=order["order_id"], question=question, answer=AMOUNT)
-    return Part(replace(goal, fallback=ask), (), (str(total),))
+    return TaskPart(replace(goal, fallback=ask), (), (str(total),))
 
 
-def keep_one(shopper: Shopper) -> Part | None:
+def keep_one(shopper: Shopper) -> TaskPart | None:
     """Goal: return two items; when asked to confirm, the user decides to keep one of them."""
     orders = [order for order in shopper.orders("delivered") if len(order["items"]) >= 2]
     if not orders:
@@ -353,10 +353,10 @@ def keep_one(shopper: Shopper) -> Part | None:
         payment=shopper.paying(method, order),
     )
     one = replace(both, items=both.items[:1])
-    return Part(replace(both, change=one), (return_call(order, rows[:1], method),))
+    return TaskPart(replace(both, change=one), (return_call(order, rows[:1], method),))
 
 
-def cancel_instead(shopper: Shopper) -> Part | None:
+def cancel_instead(shopper: Shopper) -> TaskPart | None:
     """Goal: a new address for a pending order; when asked to confirm, the user cancels the order instead."""
     order = shopper.take("pending")
     if order is None:
@@ -364,10 +364,10 @@ def cancel_instead(shopper: Shopper) -> Part | None:
     named = shopper.named(order)
     end = goals.Goal("cancel", **named, reason=say.NOT_NEEDED)
     goal = goals.Goal("order_address", **named, address=address(shopper.draws), change=end)
-    return Part(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=say.NOT_NEEDED),))
+    return TaskPart(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=say.NOT_NEEDED),))
 
 
-def beyond_tools(shopper: Shopper) -> Part | None:
+def beyond_tools(shopper: Shopper) -> TaskPart | None:
     """Goal: something that only a human agent can do. It ends the conversation: it must be the last part."""
     wish = shopper.draws.pick(
         (
@@ -378,10 +378,10 @@ def beyond_tools(shopper: Shopper) -> Part | None:
         )
     )
     goal = goals.Goal("other", question=wish, forbidden=True)
-    return Part(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
+    return TaskPart(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
 
 
-def _total(order: Mapping[str, Any]) -> float:
+def _total(order: Order) -> float:
     total: float = order["payment_history"][0]["amount"]
     return total
 

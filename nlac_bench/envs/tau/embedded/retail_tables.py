@@ -2,11 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from nlac_bench.envs.tau.database import Tables
 from nlac_bench.envs.tau.embedded.catalogue import CATALOGUE
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.words import CITIES, FIRST_NAMES, LAST_NAMES, STREETS
+from nlac_bench.envs.tau.rows import (
+    Order,
+    OrderItem,
+    OrderPayment,
+    PaymentMethod,
+    PaymentMethods,
+    Product,
+    RetailUser,
+    Variant,
+)
 
 SEED = 20_240_515
 LEVELS = ("easy", "medium", "hard")
@@ -29,7 +39,7 @@ _ITEMS: Mapping[str, tuple[int, int]] = {"easy": (1, 2), "medium": (1, 3), "hard
 class RetailTables:
     """The tables, and which users belong to which ``(split, level)``."""
 
-    tables: dict[str, dict[str, Any]]
+    tables: Tables
     groups: Mapping[tuple[str, str], tuple[str, ...]]
 
 
@@ -42,8 +52,8 @@ def make_retail_tables() -> tuple[RetailTables, ...]:
     products = _products(draws)
     made = []
     for splits in DATABASES:
-        users: dict[str, Any] = {}
-        orders: dict[str, Any] = {}
+        users: dict[str, RetailUser] = {}
+        orders: dict[str, Order] = {}
         groups: dict[tuple[str, str], tuple[str, ...]] = {}
         for split in splits:
             for level in LEVELS:
@@ -72,15 +82,15 @@ def money(amount: float) -> float:
     return round(amount, 2)
 
 
-def _products(draws: Draws) -> dict[str, Any]:
-    products = {}
+def _products(draws: Draws) -> dict[str, Product]:
+    products: dict[str, Product] = {}
     for name, base, options in CATALOGUE:
         product_id = str(draws.number(10))
         combos: list[dict[str, str]] = [{}]
         for key, values in options.items():
             combos = [{**combo, key: value} for combo in combos for value in values]
         kept = draws.some(combos, min(len(combos), draws.between(4, 9)))
-        variants = {}
+        variants: dict[str, Variant] = {}
         for place, combo in enumerate(kept):
             item_id = str(draws.number(10))
             variants[item_id] = {
@@ -95,7 +105,11 @@ def _products(draws: Draws) -> dict[str, Any]:
 
 
 def _user(
-    draws: Draws, level: str, products: dict[str, Any], users: dict[str, Any], orders: dict[str, Any]
+    draws: Draws,
+    level: str,
+    products: dict[str, Product],
+    users: dict[str, RetailUser],
+    orders: dict[str, Order],
 ) -> str:
     first, last = draws.pick(FIRST_NAMES), draws.pick(LAST_NAMES)
     user_id = f"{first}_{last}_{draws.number(4)}".lower()
@@ -116,10 +130,10 @@ def _user(
     return user_id
 
 
-def _payment_methods(draws: Draws, count: int) -> dict[str, Any]:
-    methods: dict[str, Any] = {}
+def _payment_methods(draws: Draws, count: int) -> PaymentMethods:
+    methods: PaymentMethods = {}
     for source in draws.some(("credit_card", "paypal", "gift_card"), count):
-        method: dict[str, Any] = {"source": source}
+        method: PaymentMethod = {"source": source}
         if source == "credit_card":
             method |= {
                 "brand": draws.pick(("visa", "mastercard")),
@@ -132,10 +146,8 @@ def _payment_methods(draws: Draws, count: int) -> dict[str, Any]:
     return methods
 
 
-def _order(
-    draws: Draws, level: str, status: str, user: dict[str, Any], products: dict[str, Any]
-) -> dict[str, Any]:
-    items = []
+def _order(draws: Draws, level: str, status: str, user: RetailUser, products: dict[str, Product]) -> Order:
+    items: list[OrderItem] = []
     for product_id in draws.some(list(products), draws.between(*_ITEMS[level])):
         product = products[product_id]
         variant = draws.pick(list(product["variants"].values()))
@@ -152,8 +164,10 @@ def _order(
         status = draws.pick(("pending", "delivered", "delivered", "processed", "cancelled"))
     total = money(sum(item["price"] for item in items))
     method = draws.pick(list(user["payment_methods"]))
-    history = [{"transaction_type": "payment", "amount": total, "payment_method_id": method}]
-    fulfillments = []
+    history: list[OrderPayment] = [
+        {"transaction_type": "payment", "amount": total, "payment_method_id": method}
+    ]
+    fulfillments: list[dict[str, list[str]]] = []
     if status in ("processed", "delivered"):
         tracking = {"tracking_id": [str(draws.number(12))], "item_ids": [item["item_id"] for item in items]}
         fulfillments.append(tracking)

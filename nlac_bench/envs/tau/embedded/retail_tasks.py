@@ -6,7 +6,7 @@ from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.embedded import retail_parts as parts
 from nlac_bench.envs.tau.embedded.catalogue import CATALOGUE
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.embedded.parts import Part, make_task, weighted
+from nlac_bench.envs.tau.embedded.parts import TaskPart, make_task, weighted
 from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, LEVELS, SEED, RetailTables
 from nlac_bench.simulators.customer import goals
 
@@ -65,9 +65,9 @@ def make_retail_tasks(databases: Sequence[RetailTables]) -> dict[str, tuple[Task
     return splits
 
 
-def _parts(shopper: parts.Shopper) -> list[Part]:
+def _parts(shopper: parts.Shopper) -> list[TaskPart]:
     draws = shopper.draws
-    chosen: list[Part] = []
+    chosen: list[TaskPart] = []
     kinds = set()
     wanted = draws.between(*_GOALS[shopper.level])
     for _ in range(200):
@@ -89,7 +89,7 @@ def _parts(shopper: parts.Shopper) -> list[Part]:
     return chosen
 
 
-def _script(shopper: parts.Shopper, chosen: list[Part]) -> goals.Script:
+def _script(shopper: parts.Shopper, chosen: list[TaskPart]) -> goals.Script:
     draws, user = shopper.draws, shopper.user
     first, last = user["name"]["first_name"], user["name"]["last_name"]
     if draws.chance(0.6):

@@ -1,12 +1,11 @@
 """Implements the retail tools that only read."""
 
 import json
-from typing import Any
 
 from nlac_bench.envs.tau.database import Database, Row
 
 
-def find_user_id_by_email(db: Database, email: Any) -> str:
+def find_user_id_by_email(db: Database, email: str) -> str:
     """Return the id of the user with that e-mail address, ignoring case."""
     for user_id, user in db.rows("users"):
         if user["email"].lower() == email.lower():
@@ -14,7 +13,7 @@ def find_user_id_by_email(db: Database, email: Any) -> str:
     return "Error: user not found"
 
 
-def find_user_id_by_name_zip(db: Database, first_name: Any, last_name: Any, zip: Any) -> str:
+def find_user_id_by_name_zip(db: Database, first_name: str, last_name: str, zip: object) -> str:
     """Return the id of the first user with that name (ignoring case) and exactly that zip code."""
     for user_id, user in db.rows("users"):
         if (
@@ -26,17 +25,17 @@ def find_user_id_by_name_zip(db: Database, first_name: Any, last_name: Any, zip:
     return "Error: user not found"
 
 
-def get_order_details(db: Database, order_id: Any) -> str:
+def get_order_details(db: Database, order_id: str) -> str:
     """Return the order as JSON."""
     return _shown(db.get("orders", order_id), "order")
 
 
-def get_product_details(db: Database, product_id: Any) -> str:
+def get_product_details(db: Database, product_id: str) -> str:
     """Return the product with its variants as JSON."""
     return _shown(db.get("products", product_id), "product")
 
 
-def get_user_details(db: Database, user_id: Any) -> str:
+def get_user_details(db: Database, user_id: str) -> str:
     """Return the user as JSON."""
     return _shown(db.get("users", user_id), "user")
 

@@ -5,15 +5,14 @@ changes remain when a later step fails. Sums are loops: from Python 3.12 on ``su
 """
 
 import json
-from typing import Any
 
-from nlac_bench.envs.tau.common import found
+from nlac_bench.envs.tau.common import existing
 from nlac_bench.envs.tau.database import Database, Row
 
 REASONS = ["no longer needed", "ordered by mistake"]
 
 
-def cancel_pending_order(db: Database, order_id: Any, reason: Any) -> str:
+def cancel_pending_order(db: Database, order_id: str, reason: object) -> str:
     """Cancel a pending order and refund every entry of its payment history, earlier refunds included."""
     order = db.get("orders", order_id)
     if order is None:
@@ -36,7 +35,7 @@ def cancel_pending_order(db: Database, order_id: Any, reason: Any) -> str:
 
 
 def exchange_delivered_order_items(
-    db: Database, order_id: Any, item_ids: Any, new_item_ids: Any, payment_method_id: Any
+    db: Database, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str
 ) -> str:
     """Request other variants of delivered items; nothing is charged or refunded yet."""
     order = db.get("orders", order_id)
@@ -62,7 +61,9 @@ def exchange_delivered_order_items(
     return json.dumps(order)
 
 
-def return_delivered_order_items(db: Database, order_id: Any, item_ids: Any, payment_method_id: Any) -> str:
+def return_delivered_order_items(
+    db: Database, order_id: str, item_ids: list[str], payment_method_id: str
+) -> str:
     """Request the return of delivered items."""
     order = db.get("orders", order_id)
     if order is None:
@@ -88,7 +89,7 @@ def return_delivered_order_items(db: Database, order_id: Any, item_ids: Any, pay
 
 
 def modify_pending_order_items(
-    db: Database, order_id: Any, item_ids: Any, new_item_ids: Any, payment_method_id: Any
+    db: Database, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str
 ) -> str:
     """Replace items of a pending order by other variants and charge or refund the difference."""
     order = db.get("orders", order_id)
@@ -111,7 +112,7 @@ def modify_pending_order_items(
         _move(db, order, payment_method_id, -difference)
     for item_id, new_item_id in zip(item_ids, new_item_ids, strict=False):
         item = next(item for item in order["items"] if item["item_id"] == item_id)
-        variant = found(db.get("products", item["product_id"]))["variants"][new_item_id]
+        variant = existing(db.get("products", item["product_id"]))["variants"][new_item_id]
         item["item_id"] = new_item_id
         item["price"] = variant["price"]
         item["options"] = variant["options"]
@@ -119,7 +120,7 @@ def modify_pending_order_items(
     return json.dumps(order)
 
 
-def modify_pending_order_payment(db: Database, order_id: Any, payment_method_id: Any) -> str:
+def modify_pending_order_payment(db: Database, order_id: str, payment_method_id: str) -> str:
     """Pay a pending order with another payment method and refund the first payment."""
     order = db.get("orders", order_id)
     if order is None:
@@ -148,7 +149,14 @@ def modify_pending_order_payment(db: Database, order_id: Any, payment_method_id:
 
 
 def modify_pending_order_address(
-    db: Database, order_id: Any, address1: Any, address2: Any, city: Any, state: Any, country: Any, zip: Any
+    db: Database,
+    order_id: str,
+    address1: object,
+    address2: object,
+    city: object,
+    state: object,
+    country: object,
+    zip: object,
 ) -> str:
     """Replace the address of a pending order."""
     order = db.get("orders", order_id)
@@ -162,7 +170,14 @@ def modify_pending_order_address(
 
 
 def modify_user_address(
-    db: Database, user_id: Any, address1: Any, address2: Any, city: Any, state: Any, country: Any, zip: Any
+    db: Database,
+    user_id: str,
+    address1: object,
+    address2: object,
+    city: object,
+    state: object,
+    country: object,
+    zip: object,
 ) -> str:
     """Replace a user's default address."""
     if db.get("users", user_id) is None:
@@ -172,7 +187,7 @@ def modify_user_address(
     return json.dumps(user)
 
 
-def _price_difference(db: Database, order: Row, item_ids: Any, new_item_ids: Any) -> Any:
+def _price_difference(db: Database, order: Row, item_ids: list[str], new_item_ids: list[str]) -> float | str:
     """Return the sum of new prices minus old ones (unrounded; 0 for no items), or an error message."""
     held = [item["item_id"] for item in order["items"]]
     for item_id in item_ids:
@@ -183,7 +198,7 @@ def _price_difference(db: Database, order: Row, item_ids: Any, new_item_ids: Any
     difference: float = 0
     for item_id, new_item_id in zip(item_ids, new_item_ids, strict=False):
         item = next(item for item in order["items"] if item["item_id"] == item_id)
-        variant = found(db.get("products", item["product_id"]))["variants"].get(new_item_id)
+        variant = existing(db.get("products", item["product_id"]))["variants"].get(new_item_id)
         if variant is None or not variant["available"]:
             return f"Error: new item {new_item_id} not found or available"
         difference = difference + (variant["price"] - item["price"])
@@ -191,7 +206,7 @@ def _price_difference(db: Database, order: Row, item_ids: Any, new_item_ids: Any
 
 
 def _payment_methods(db: Database, order: Row) -> dict[str, Row]:
-    methods: dict[str, Row] = found(db.get("users", order["user_id"]))["payment_methods"]
+    methods: dict[str, Row] = existing(db.get("users", order["user_id"]))["payment_methods"]
     return methods
 
 
@@ -205,7 +220,9 @@ def _entry(kind: str, amount: float, method_id: str) -> Row:
     return {"transaction_type": kind, "amount": amount, "payment_method_id": method_id}
 
 
-def _address(address1: Any, address2: Any, city: Any, state: Any, country: Any, zip_code: Any) -> Row:
+def _address(
+    address1: object, address2: object, city: object, state: object, country: object, zip_code: object
+) -> Row:
     return {
         "address1": address1,
         "address2": address2,

@@ -113,9 +113,9 @@ class ReactUser(LLMUser):
         text = ""
         for _ in range(MAX_TRIES):
             text = await self._ask(messages, "user")
-            _, marker, said = text.rpartition("User Response:")
+            _, marker, reply = text.rpartition("User Response:")
             if marker:
-                return said.strip()
+                return reply.strip()
             if not text.lstrip("*# ").startswith("Thought"):
                 return text
         raise EnvInfraError(

@@ -17,11 +17,13 @@ database.
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from nlac_bench.envs.tau.domain import Domain, Tables, ToolCall
+from nlac_bench.envs.tau.database import Tables
+from nlac_bench.envs.tau.domain import Domain, GoldCall
+from nlac_bench.envs.tau.rows import OrderItem
 from nlac_bench.errors import DataError
 from nlac_bench.simulators.customer import goals
 
@@ -64,12 +66,12 @@ def script_of(instruction: str, vocabulary: goals.Vocabulary | None = None) -> g
             f"no scripted user for the instruction {instruction[:80]!r}: it does not match the patterns of "
             "the official retail split 'train'. Use user='llm', 'replay' or 'human' for it"
         )
-    at, found = head.end(), []
+    at, wishes = head.end(), []
     while at < len(text):
         for form, pattern in _SENTENCES:
             match = pattern.match(text, at)
             if match:
-                found.append(_goal(form, match))
+                wishes.append(_goal(form, match))
                 at = match.end()
                 break
         else:
@@ -82,7 +84,7 @@ def script_of(instruction: str, vocabulary: goals.Vocabulary | None = None) -> g
     # The traits in the instruction determine whether the user states details at once or only when asked.
     reserved = any(trait in (head["traits"] or "") for trait in ("shy", "insecure", "dependent", "busy"))
     # An episode has 30 steps, which is too few to ask for every detail of many requests.
-    return goals.Script(person, tuple(found), openings[reserved and len(found) <= 2], vocabulary or {})
+    return goals.Script(person, tuple(wishes), openings[reserved and len(wishes) <= 2], vocabulary or {})
 
 
 def vocabulary_of(domain: Domain) -> goals.Vocabulary:
@@ -98,21 +100,21 @@ _vocabularies: dict[tuple[str, str], goals.Vocabulary] = {}
 
 
 def _vocabulary(domain: Domain) -> goals.Vocabulary:
-    found: dict[str, dict[str, dict[str, None]]] = {}
+    products: dict[str, dict[str, dict[str, None]]] = {}
     for task in domain.tasks.get("train", ()):
         try:
             wishes = script_of(task.instruction).goals
         except DataError:
             continue
         for thing in (thing for goal in wishes for thing in goal.items):
-            known = found.setdefault(thing.product, {})
+            known = products.setdefault(thing.product, {})
             for options in (thing.options, thing.wanted or {}):
                 for key, value in options.items():
                     known.setdefault(key, {})[value] = None
-    return {name: {key: tuple(values) for key, values in known.items()} for name, known in found.items()}
+    return {name: {key: tuple(values) for key, values in known.items()} for name, known in products.items()}
 
 
-def gold_calls(script: goals.Script, tables: Tables) -> tuple[ToolCall, ...]:
+def gold_calls(script: goals.Script, tables: Tables) -> tuple[GoldCall, ...]:
     """Return the calls that fulfil a script of this module, with item ids looked up in the database.
 
     Raises:
@@ -126,9 +128,9 @@ def _goal(form: str, match: re.Match[str]) -> goals.Goal:
     if form == "cancel":
         return goals.Goal("cancel", record=order, reason=match["reason"])
     if form == "return":
-        found = _RETURN.findall(match["items"])
+        returned = _RETURN.findall(match["items"])
         things = tuple(
-            goals.Item(name.strip(), _literal(options) if options else {}) for name, options in found
+            goals.Item(name.strip(), _literal(options) if options else {}) for name, options in returned
         )
         return goals.Goal("return", record=order, items=things, payment=_payment(match["payment"]))
     if form == "swap":
@@ -172,26 +174,26 @@ def _literal(text: str) -> dict[str, str]:
     return dict(_parsed(text))
 
 
-def _call(goal: goals.Goal, tables: Tables) -> ToolCall:
-    common: dict[str, Any] = {"order_id": goal.record}
+def _call(goal: goals.Goal, tables: Tables) -> GoldCall:
+    common: dict[str, object] = {"order_id": goal.record}
     method = {"payment_method_id": goal.payment.id} if goal.payment else {}
     match goal.kind:
         case "cancel":
-            return ToolCall("cancel_pending_order", {**common, "reason": goal.reason})
+            return GoldCall("cancel_pending_order", {**common, "reason": goal.reason})
         case "order_address":
-            return ToolCall("modify_pending_order_address", {**common, **(goal.address or {})})
+            return GoldCall("modify_pending_order_address", {**common, **(goal.address or {})})
         case "order_payment":
-            return ToolCall("modify_pending_order_payment", {**common, **method})
+            return GoldCall("modify_pending_order_payment", {**common, **method})
     rows = _rows(goal, tables)
     ids = [row["item_id"] for row in rows]
     if goal.kind == "return":
-        return ToolCall("return_delivered_order_items", {**common, "item_ids": ids, **method})
+        return GoldCall("return_delivered_order_items", {**common, "item_ids": ids, **method})
     new_ids = [_variant(row, thing, tables) for row, thing in zip(rows, goal.items, strict=True)]
     tool = "exchange_delivered_order_items" if goal.kind == "exchange" else "modify_pending_order_items"
-    return ToolCall(tool, {**common, "item_ids": ids, "new_item_ids": new_ids, **method})
+    return GoldCall(tool, {**common, "item_ids": ids, "new_item_ids": new_ids, **method})
 
 
-def _rows(goal: goals.Goal, tables: Tables) -> list[Mapping[str, Any]]:
+def _rows(goal: goals.Goal, tables: Tables) -> list[OrderItem]:
     """Return the items of the order that the goal names, each used once."""
     left = list(tables["orders"][goal.record or ""]["items"])
     rows = []
@@ -206,7 +208,7 @@ def _rows(goal: goals.Goal, tables: Tables) -> list[Mapping[str, Any]]:
     return rows
 
 
-def _variant(row: Mapping[str, Any], thing: goals.Item, tables: Tables) -> str:
+def _variant(row: OrderItem, thing: goals.Item, tables: Tables) -> str:
     if not thing.wanted:
         return str(row["item_id"])
     options = {**row["options"], **thing.wanted}

@@ -3,9 +3,9 @@
 import asyncio
 import copy
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import ClassVar, Self, TypedDict
 
 import numpy as np
 
@@ -78,8 +78,12 @@ class HumanUser:
             raise EnvInfraError("standard input ended in the middle of the conversation") from error
 
 
-Conversation: TypeAlias = Mapping[str, Any]
-"""``{"task_id", "first", "turns": [[the agent's message, the user's reply], …]}``."""
+class RecordedConversation(TypedDict):
+    """A recorded conversation; each turn is a pair: the agent's message, the user's reply."""
+
+    task_id: str
+    first: str
+    turns: Sequence[Sequence[str]]
 
 
 class ReplayUser:
@@ -92,11 +96,11 @@ class ReplayUser:
 
     kind: ClassVar[UserKind] = "replay"
 
-    def __init__(self, conversations: Iterable[Conversation]) -> None:
-        self._by_task: dict[str, list[Conversation]] = {}
+    def __init__(self, conversations: Iterable[RecordedConversation]) -> None:
+        self._by_task: dict[str, list[RecordedConversation]] = {}
         for conversation in conversations:
             self._by_task.setdefault(conversation["task_id"], []).append(conversation)
-        self._candidates: list[Conversation] = []
+        self._candidates: list[RecordedConversation] = []
         self._turn = 0
         self._task_id = ""
         self.usage: dict[str, Usage] = {}
@@ -128,12 +132,12 @@ class ReplayUser:
         """Return an independent user at the same point; the record is read-only and shared."""
         return copy.copy(self)
 
-    def _said(self, conversation: Conversation) -> str | None:
+    def _said(self, conversation: RecordedConversation) -> str | None:
         turns = conversation["turns"]
         return turns[self._turn][0] if self._turn < len(turns) else None
 
 
-def load_conversations(path: Path) -> list[Conversation]:
+def load_conversations(path: Path) -> list[RecordedConversation]:
     """Read recorded conversations from a file of JSON lines.
 
     Raises:
@@ -153,7 +157,7 @@ def load_conversations(path: Path) -> list[Conversation]:
                 isinstance(row["task_id"], str)
                 and isinstance(row["first"], str)
                 and isinstance(row["turns"], list)
-                and all(isinstance(said, str) and isinstance(heard, str) for said, heard in row["turns"])
+                and all(isinstance(sent, str) and isinstance(reply, str) for sent, reply in row["turns"])
             )
         except (ValueError, KeyError, TypeError, RecursionError):
             good = False

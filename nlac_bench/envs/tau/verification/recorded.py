@@ -19,7 +19,7 @@ from nlac_bench.envs.tau.actions import RESPOND
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import TABLES, Task, load_official
 from nlac_bench.envs.tau.invoke import invoke
-from nlac_bench.envs.tau.reward import Grader
+from nlac_bench.envs.tau.reward import TauGrader
 from nlac_bench.errors import DataError, UnknownIdError
 from nlac_bench.simulators.customer import STOP
 
@@ -28,7 +28,7 @@ SHOWN_DIFFERENCES = 10
 
 
 @dataclass(slots=True)
-class Count:
+class MatchCount:
     """Number of comparisons and of matches."""
 
     matched: int = 0
@@ -36,13 +36,13 @@ class Count:
 
 
 @dataclass(slots=True)
-class Report:
+class ReplayReport:
     """The result of a replay. The replies of a recorded user are not compared: for a ``respond`` call only
     whether it ended the episode or failed is compared."""
 
-    observations: Count = field(default_factory=Count)
-    hashes: Count = field(default_factory=Count)
-    rewards: Count = field(default_factory=Count)
+    observations: MatchCount = field(default_factory=MatchCount)
+    hashes: MatchCount = field(default_factory=MatchCount)
+    rewards: MatchCount = field(default_factory=MatchCount)
     differences: list[str] = field(default_factory=list)
     """Descriptions of the first differences."""
 
@@ -60,7 +60,7 @@ class Report:
             "differences": self.differences,
         }
 
-    def compare(self, count: Count, place: str, ours: Any, theirs: Any) -> None:
+    def compare(self, count: MatchCount, place: str, ours: object, theirs: object) -> None:
         """Count a comparison, and add its description if it fails."""
         count.total += 1
         if ours == theirs:
@@ -69,14 +69,14 @@ class Report:
             self.differences.append(f"{place}: {_contrast(ours, theirs)}")
 
 
-def verify_expected(data_dir: str | os.PathLike[str], expected_file: str | os.PathLike[str]) -> Report:
+def verify_expected(data_dir: str | os.PathLike[str], expected_file: str | os.PathLike[str]) -> ReplayReport:
     """Replay the records of ``expected_file`` (.jsonl or .jsonl.gz) on the data in ``data_dir``.
 
     Raises:
         DataError: a file is missing or truncated, or a record is malformed; the message names the line.
     """
-    report = Report()
-    graders: dict[str, Grader] = {}
+    report = ReplayReport()
+    graders: dict[str, TauGrader] = {}
     path = Path(expected_file)
     records = 0
     for number, record in _records(path):
@@ -86,7 +86,7 @@ def verify_expected(data_dir: str | os.PathLike[str], expected_file: str | os.Pa
                 raise ValueError(f"unknown domain {record['domain']!r}")
             grader = graders.get(record["domain"])
             if grader is None:
-                grader = graders[record["domain"]] = Grader(load_official(record["domain"], data_dir))
+                grader = graders[record["domain"]] = TauGrader(load_official(record["domain"], data_dir))
             task = grader.domain.task(record["split"], record["task"])
             _replay(report, grader, task, record)
         except KeyError as error:
@@ -125,16 +125,16 @@ def _records(path: Path) -> Iterator[tuple[int, Any]]:
         raise DataError(f"{path} cannot be read ({error.strerror}); name a file of recorded calls") from error
 
 
-def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) -> None:
+def _replay(report: ReplayReport, grader: TauGrader, task: Task, record: dict[str, Any]) -> None:
     db = grader.database()
     name = str(record.get("id", task.task_id))
     if "init_hash" in record:
         report.compare(report.hashes, f"{name}, initial hash", db.hash(), record["init_hash"])
-    said: list[Any] = []
+    sent: list[str] = []
     for index, call in enumerate(record["calls"]):
         place = f"{name}, call {index} ({call['name']})"
         before = db.fork()
-        outcome = _call(grader, db, call, said)
+        outcome = _call(grader, db, call, sent)
         theirs = {key: call[key] for key in ("raises", "done") if call.get(key)}
         if "raises" not in theirs:
             theirs["obs"] = call["obs"]
@@ -149,7 +149,7 @@ def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) 
         "reward_gt": (db, []),
         "reward_said": (db, [" ".join(task.outputs)]),
         "reward_nothing": (grader.database(), []),
-        "reward_now": (db, said),
+        "reward_now": (db, sent),
     }
     for key, (end, messages) in ends.items():
         if key in record:
@@ -157,13 +157,13 @@ def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) 
             report.compare(report.rewards, f"{name}, {key}", ours, record[key])
 
 
-def _call(grader: Grader, db: Database, call: dict[str, Any], said: list[Any]) -> dict[str, Any]:
+def _call(grader: TauGrader, db: Database, call: dict[str, Any], sent: list[str]) -> dict[str, Any]:
     """Return the result of a call in this engine, in the format of a record."""
     name, kwargs = call["name"], call["kwargs"]
     if not isinstance(name, str) or not isinstance(kwargs, dict):
         return {"raises": "ValidationError"}
     if name == RESPOND:
-        said.append(kwargs.get("content", _Missing()))
+        sent.append(kwargs.get("content", _Missing()))
         if "content" not in kwargs:
             return {"raises": "KeyError"}
         reply = call["obs"]
@@ -181,15 +181,15 @@ class _Missing:
         raise KeyError("content")
 
 
-def _reward(grader: Grader, task: Task, db: Database, said: list[Any]) -> dict[str, Any]:
+def _reward(grader: TauGrader, task: Task, db: Database, sent: list[str]) -> dict[str, Any]:
     try:
-        reward = grader.judge(task, db, said)
+        reward = grader.judge(task, db, sent)
     except (AttributeError, KeyError) as error:
         return {"raises": type(error).__name__}
     return {"reward": reward.original, "info": reward.info()}
 
 
-def _contrast(ours: Any, theirs: Any) -> str:
+def _contrast(ours: object, theirs: object) -> str:
     """Return both values, cut to the place where they begin to differ."""
     a, b = (value if isinstance(value, str) else json.dumps(value) for value in (ours, theirs))
     start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from nlac_bench.envs.tau.domain import TABLES, Domain, load_official
 from nlac_bench.envs.tau.sampling import Pool, gather_value, random_call, spoiled_call
-from nlac_bench.envs.tau.verification.recorded import Report, verify_expected
+from nlac_bench.envs.tau.verification.recorded import ReplayReport, verify_expected
 from nlac_bench.envs.tau.verification.upstream import find_installed
 from nlac_bench.errors import DataError
 
@@ -25,7 +25,7 @@ def verify_against_installed(
     seed: int = 0,
     timeout_s: float = 1800.0,
     package: Path | None = None,
-) -> Report:
+) -> ReplayReport:
     """Play the installed original and this engine side by side and compare all that they return.
 
     The original runs in a separate process, without its model client. This engine returns Python's error

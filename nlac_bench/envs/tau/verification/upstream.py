@@ -10,7 +10,6 @@ import importlib.util
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.envs.datasets import read_bytes
 from nlac_bench.envs.pinned import TAU, TAU_COMMIT, TAU_UPSTREAM
@@ -87,9 +86,9 @@ def _find_envs(source_dir: Path) -> Path:
     for envs in (source_dir / PACKAGE / "envs", source_dir / "envs", source_dir):
         if (envs / marker).is_file():
             return envs
-    found = next(source_dir.glob(f"*/{PACKAGE}/envs/{marker}"), None)  # an unpacked archive
-    if found:
-        return found.parent.parent
+    unpacked = next(source_dir.glob(f"*/{PACKAGE}/envs/{marker}"), None)  # an unpacked archive
+    if unpacked:
+        return unpacked.parent.parent
     raise DataError(
         f"{source_dir} contains no {PACKAGE}/envs/{marker}; pass a checkout of sierra-research/tau-bench"
     )
@@ -112,7 +111,7 @@ def _converted(name: str, sources: Mapping[str, bytes], envs: Path) -> bytes:
     return _compact(json.loads(sources[f"{domain}/data/{file}"]), envs / domain / "data" / file)
 
 
-def _tool_schemas(folder: Path) -> list[Any]:
+def _tool_schemas(folder: Path) -> list[object]:
     """Return what each tool's ``get_info`` returns, in the order of ``ALL_TOOLS``."""
     path = folder / "__init__.py"
     tree = _parse(_source(path), path)
@@ -132,7 +131,7 @@ def _tool_schemas(folder: Path) -> list[Any]:
     raise DataError(f"{path} does not assign a list ALL_TOOLS")
 
 
-def _get_info(path: Path, class_name: str) -> Any:
+def _get_info(path: Path, class_name: str) -> object:
     for node in ast.walk(_parse(_source(path), path)):
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             for method in node.body:
@@ -143,7 +142,7 @@ def _get_info(path: Path, class_name: str) -> Any:
     raise DataError(f"{path}: class {class_name} has no get_info() that returns a literal")
 
 
-def _assigned(tree: ast.Module, variable: str, path: Path) -> Any:
+def _assigned(tree: ast.Module, variable: str, path: Path) -> object:
     for node in tree.body:
         if isinstance(node, ast.Assign) and _names(node, variable):
             return _literal(node.value, path)
@@ -154,7 +153,7 @@ def _names(node: ast.Assign, variable: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == variable for target in node.targets)
 
 
-def _literal(node: ast.expr, path: Path) -> Any:
+def _literal(node: ast.expr, path: Path) -> object:
     """Return the value of a literal, with ``Task(…)`` and ``Action(…)`` as dicts of their keywords."""
     if isinstance(node, ast.List):
         return [_literal(item, path) for item in node.elts]
@@ -189,7 +188,7 @@ def _parse(raw: bytes, path: Path) -> ast.Module:
         raise DataError(f"{path} is not Python source: {error}") from error
 
 
-def _compact(value: Any, path: Path) -> bytes:
+def _compact(value: object, path: Path) -> bytes:
     """Return ``value`` as UTF-8 JSON; raise DataError for bytes, sets, NaN and lone surrogates."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

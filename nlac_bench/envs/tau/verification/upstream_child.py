@@ -36,7 +36,7 @@ def main(folder: str, plan: str, out: str) -> None:
             results.write(json.dumps(_play(envs[key], record, initial_hashes)) + "\n")
 
 
-def _play(env: Any, record: dict[str, Any], initial_hashes: dict[bytes, str]) -> dict[str, Any]:
+def _play(env: Any, record: dict[str, Any], initial_hashes: dict[bytes, str]) -> dict[str, object]:
     env.reset(record["task"])
     image = marshal.dumps(env.data, 2)  # much cheaper than the hash, and equal exactly if the data are
     if image not in initial_hashes:
@@ -71,7 +71,7 @@ def _play(env: Any, record: dict[str, Any], initial_hashes: dict[bytes, str]) ->
     return played
 
 
-def _step(env: Any, name: str, kwargs: dict[str, Any]) -> tuple[str, bool]:
+def _step(env: Any, name: str, kwargs: dict[str, object]) -> tuple[str, bool]:
     """Run the original's step without the reward that it computes at the end, which replaces its database."""
     from tau_bench.types import Action, RewardActionInfo, RewardResult
 
@@ -85,7 +85,7 @@ def _step(env: Any, name: str, kwargs: dict[str, Any]) -> tuple[str, bool]:
     return response.observation, response.done
 
 
-def _reward(env: Any) -> dict[str, Any]:
+def _reward(env: Any) -> dict[str, object]:
     """Return the original's reward now; its database and its record of actions are restored afterwards."""
     data, actions = env.data, list(env.actions)
     result = env.calculate_reward()

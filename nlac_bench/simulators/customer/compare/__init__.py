@@ -1,1 +1,1 @@
-"""Whether what was heard agrees with the goal."""
+"""Compares what an agent's message says with the customer's goal."""

@@ -2,7 +2,7 @@
 
 Every number is classified by the words around it: the new total, the present number, the past number, what
 is added, what is free and what is paid for. The words directly after a number decide, otherwise the last
-telling word before it. In a proposal the present number is the one before the change, in a report the one
+such word before it. In a proposal the present number is the one before the change, in a report the one
 after it. Bags of another reservation are not counted.
 """
 
@@ -91,7 +91,7 @@ _SETS = re.compile(
     r"\b(?:set|updat|chang|increas|rais|go|mov|bring|mak|adjust)\w*\b[^.;:,]{0,40}(?<!up )\bto $"
 )
 _LABEL = re.compile(r"[^:\d]*?\b(?:(?P<paid>paid|non-?free|chargeable)|(?P<free>free|included))\b[^:\d]*:")
-"""A table row's name, of which all numbers in the row are: "paid bags: from 0 -> 1"."""
+"""The name of a table row, which gives all numbers in the row their meaning: "paid bags: from 0 -> 1"."""
 _MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
 _WHY_FREE = re.compile(r"\(\W*$|\b(?:as|because|(?:al|even )?though)\b[^.;]*$")
 """Before an allowance that explains a number: "2 free (1 per passenger)"."""
@@ -131,7 +131,7 @@ def wrong_bags(units: Sequence[Unit], goal: Goal, reported: bool = False) -> boo
 
 
 def states_bags(units: Sequence[Unit], goal: Goal) -> bool:
-    """Return whether ``units`` name the goal's number of bags, in whatever role."""
+    """Return whether ``units`` name the goal's number of bags, in any role."""
     named = {number for unit in units for _, number in _counts(unit, len(goal.passengers))}
     return goal.bags in named
 
@@ -159,46 +159,46 @@ def _own(units: Sequence[Unit], goal: Goal) -> Iterator[Unit]:
 def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
     """Yield what each number of bags after a unit's heading counts, and the number."""
     text, offset = unit.full.replace("_", " "), len(unit.full) - len(unit.text)
-    numbers = [found for found in _NUMBER.finditer(text) if _counts_bags(text, found)]
+    numbers = [match for match in _NUMBER.finditer(text) if _counts_bags(text, match)]
     begin = 0
     label = _LABEL.match(unit.text)
-    for found in numbers:
-        left = text[begin : found.start()]
-        after = _AFTER.match(text, found.end())
-        begin = (after or found).end()
+    for match in numbers:
+        left = text[begin : match.start()]
+        after = _AFTER.match(text, match.end())
+        begin = (after or match).end()
         kind = after.lastgroup if after else label.lastgroup if label else _kind_before(left)
-        if kind == "other" and _NOUNS.match(text, found.end() + 1):
+        if kind == "other" and _NOUNS.match(text, match.end() + 1):
             kind = "total"
-        number = _value(found)
-        if kind == "total" and _PART.match(text, found.end()):
+        number = _value(match)
+        if kind == "total" and _PART.match(text, match.end()):
             continue  # "3 of 4"
-        if _QUOTA.search(text, 0, found.start()):
+        if _QUOTA.search(text, 0, match.start()):
             continue
-        if kind in ("free", "paid") and _WHOLE.search(text, 0, found.start()):
+        if kind in ("free", "paid") and _WHOLE.search(text, 0, match.start()):
             kind = "total"  # "3 of the 4 bags are free"
-        if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
+        if kind in ("free", "paid") and _SETS.search(text[: match.start()]):
             kind = "total"  # "setting it to 3 bags costs nothing"
         if (kind == "each" and _WHY_FREE.search(left)) or any(
-            rule.start() < found.start() < rule.end() for rule in _ALLOWANCE.finditer(text)
+            rule.start() < match.start() < rule.end() for rule in _ALLOWANCE.finditer(text)
         ):
             continue
         if kind == "each":
             kind, number = "total", number * max(1, passengers)
-        if found["article"] and kind == "total" and "another" in found[0]:
+        if match["article"] and kind == "total" and "another" in match[0]:
             kind = "added"
         if kind == "present" and after and _MODAL.search(left):
             kind = "total"
-        if found.start() >= offset and kind and kind not in ("limit", "other"):
+        if match.start() >= offset and kind and kind not in ("limit", "other"):
             yield kind, number
 
 
 def _kind_before(left: str) -> str:
-    """Return what the last telling word of ``left`` says that the number after it counts."""
+    """Return what the number after ``left`` counts, according to the last word of ``_BEFORE`` in it."""
     if _ADDS.search(left):
         return "added"
     kind = "total"
-    for found in _BEFORE.finditer(left):
-        kind = found.lastgroup or ""
+    for match in _BEFORE.finditer(left):
+        kind = match.lastgroup or ""
     if kind == "other" and _NOUNS.search(left):
         return "total"
     if kind == "present" and _MODAL.search(left):
@@ -206,17 +206,17 @@ def _kind_before(left: str) -> str:
     return {"target": "total", "plus": "added", "modal": "total"}.get(kind, kind)
 
 
-def _counts_bags(text: str, found: re.Match[str]) -> bool:
-    if _UNITS.match(text, found.end()):
+def _counts_bags(text: str, match: re.Match[str]) -> bool:
+    if _UNITS.match(text, match.end()):
         return False
-    if found["word"] == "one" and not _NOUNS.search(text) and not _AFTER.match(text, found.end()):
+    if match["word"] == "one" and not _NOUNS.search(text) and not _AFTER.match(text, match.end()):
         return False  # "one word from you is enough"
-    return not (found["word"] and _PRONOUN.search(text, max(0, found.start() - 10), found.start()))
+    return not (match["word"] and _PRONOUN.search(text, max(0, match.start() - 10), match.start()))
 
 
-def _value(found: re.Match[str]) -> int:
-    if found["digits"]:
-        return int(found["digits"])
-    if found["word"]:
-        return NUMBERS.index(found["word"])
-    return 2 if found["pair"] else 0 if found["none"] else 1
+def _value(match: re.Match[str]) -> int:
+    if match["digits"]:
+        return int(match["digits"])
+    if match["word"]:
+        return NUMBERS.index(match["word"])
+    return 2 if match["pair"] else 0 if match["none"] else 1

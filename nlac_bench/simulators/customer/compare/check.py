@@ -24,7 +24,7 @@ from nlac_bench.simulators.customer.hear.actions import (
 )
 from nlac_bench.simulators.customer.hear.naming import names_items, option_mentions
 from nlac_bench.simulators.customer.hear.places import short, wrong_address
-from nlac_bench.simulators.customer.hear.reading import Reading
+from nlac_bench.simulators.customer.hear.reading import MessageReading
 from nlac_bench.simulators.customer.hear.roles import item_roles, proposes
 from nlac_bench.simulators.customer.hear.signals import FAREWELL, FUTURE, USES
 from nlac_bench.simulators.customer.hear.slots import (
@@ -80,18 +80,20 @@ def known_slots(text: str, goal: Goal) -> bool:
     return any(spot and spot.lower() in text for spot in spots)
 
 
-def misreported(heard: Reading, goal: Goal, script: Script, current: int, agreed: bool = False) -> list[str]:
+def misreported(
+    heard: MessageReading, goal: Goal, script: Script, current: int, agreed: bool = False
+) -> list[str]:
     """Return the topics on which a report that ``goal`` is done contradicts it.
 
     The sentence that reports it decides on the action; the values of the whole message are compared, with the
-    part of the goal that they are about. Of what was ``agreed`` a report may tell more, such as what else the
-    order contains: it contradicts the goal only where it does not state the goal's own values.
+    part of the goal that they are about. A report of an ``agreed`` change may contain more, such as the rest
+    of the order: it contradicts the goal only where it does not state the goal's own values.
     """
     wrong = _misreported(heard, goal, script, current)
     return [topic for topic in wrong if not (agreed and _states(topic, heard.stated, goal, script))]
 
 
-def _misreported(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:
+def _misreported(heard: MessageReading, goal: Goal, script: Script, current: int) -> list[str]:
     reported = objections(
         heard.reports, named_part(heard.reports, goal, script), script, current, reported=True
     )
@@ -104,7 +106,7 @@ def _misreported(heard: Reading, goal: Goal, script: Script, current: int) -> li
 
 
 def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bool:
-    """Return whether ``units`` state the goal's values of ``topic``, whatever else they name."""
+    """Return whether ``units`` state the goal's values of ``topic``, even if they also name other values."""
     match topic:
         case "items":
             return acts_on_own(units, goal, script)
@@ -138,13 +140,13 @@ _SENT_BACK = re.compile(
 )
 
 
-def passed_over(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:
+def passed_over(heard: MessageReading, goal: Goal, script: Script, current: int) -> list[str]:
     """Return the topics of wrong values that a message proposes beside a question about the payment."""
     stated = [unit for unit in heard.claims if unit not in heard.questions and proposes(unit)]
     return [topic for topic in objections(stated, goal, script, current) if topic in _SETTLED]
 
 
-def asks_payment(heard: Reading, goal: Goal) -> frozenset[str]:
+def asks_payment(heard: MessageReading, goal: Goal) -> frozenset[str]:
     """Return the topic payment if a message only asks whether a method may be used, and proposes nothing."""
     asks = [unit for unit in heard.proposed if unit.text.endswith("?") and USES.search(unit.text)]
     rest = [unit for unit in heard.claims if unit not in asks and unit not in heard.questions]
@@ -187,8 +189,8 @@ def states_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     return bool(spots) and all(spot.lower() in text for spot in spots)
 
 
-def tells_result(heard: Reading, goal: Goal, script: Script) -> bool:
-    """Return whether a message that asks nothing states the goal's values, or takes leave."""
+def tells_result(heard: MessageReading, goal: Goal, script: Script) -> bool:
+    """Return whether a message that asks nothing states the goal's values, or says goodbye."""
     if heard.confirm or heard.announced or heard.wait or heard.questions or heard.refused:
         return False
     if FAREWELL.search(heard.text):
@@ -209,7 +211,7 @@ _ALTERNATIVES = re.compile(
     r"\bno longer (?:need|want)\w*[^.;:()]{0,12}(?:/|\bor\b|\band\b|,)[^.;:()]{0,24}\bmistake\b|"
     r"\bmistake\b[^.;:()]{0,12}(?:/|\bor\b|\band\b|,)[^.;:()]{0,12}\bno longer (?:need|want)\w*"
 )
-"""The reasons that there are: "we accept two (no longer needed / ordered by mistake)"."""
+"""A list of the valid reasons: "we accept two (no longer needed / ordered by mistake)"."""
 
 
 _OF_ORDERS = frozenset({"no longer needed", "ordered by mistake"})
@@ -220,10 +222,10 @@ _GIVEN = re.compile(
 """Names the reason as such, whatever else is said about the order."""
 
 
-def awaits_yes(heard: Reading, goal: Goal, script: Script) -> bool:
+def awaits_yes(heard: MessageReading, goal: Goal, script: Script) -> bool:
     """Return whether a message states the whole change, asks for nothing else and does not report it.
 
-    Such a message waits for a yes, in whatever words it closes: "One short nod, and off it goes."
+    Such a message waits for a yes, however it ends: "One short nod, and off it goes."
     """
     if heard.reports or heard.wait or heard.more or heard.left_open or heard.asks - {"unclear"}:
         return False
@@ -240,7 +242,7 @@ def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> 
     own = goal.record.lower()
     allowed = {own} | {other.record.lower() for other in others if other.record}
     retail = own.startswith("#")
-    found: set[str] = set()
+    records: set[str] = set()
     proposed: set[str] = set()
     for unit in units:
         text, offset = unit.full, len(unit.full) - len(unit.text)
@@ -252,9 +254,9 @@ def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> 
             if match.start() >= offset
         ]
         roles = item_roles(text, [(start, end) for start, end, _ in spans])
-        found |= {code for _, _, code in spans}
+        records |= {code for _, _, code in spans}
         proposed |= {code for (_, _, code), role in zip(spans, roles, strict=True) if role in ("new", "none")}
-    return bool(found) and (own not in found or bool(proposed - allowed))
+    return bool(records) and (own not in records or bool(proposed - allowed))
 
 
 def _wrong_reason(text: str, goal: Goal) -> bool:
@@ -263,17 +265,17 @@ def _wrong_reason(text: str, goal: Goal) -> bool:
     besides = _ALTERNATIVES.sub(" ", text)
     text = besides if _reasons(besides) else text
     own = _own_reasons(goal)
-    named = _reasons(" ".join(found[0] for found in _GIVEN.finditer(text)))
-    said = named or _reasons(text)
+    named = _reasons(" ".join(match[0] for match in _GIVEN.finditer(text)))
+    reasons = named or _reasons(text)
     if not own & _OF_ORDERS:
-        said -= _OF_ORDERS  # "so you no longer want to fly" gives no reason for it
-    return bool(said) and bool(own) and not said & own
+        reasons -= _OF_ORDERS  # "so you no longer want to fly" gives no reason for it
+    return bool(reasons) and bool(own) and not reasons & own
 
 
 def _own_reasons(goal: Goal) -> set[str]:
     """Return the names of the reasons that fit the one which the user gives."""
-    said = goal.reason or ""
-    return _reasons(said.lower()) | (REASONS.keys() & {said})
+    reason = goal.reason or ""
+    return _reasons(reason.lower()) | (REASONS.keys() & {reason})
 
 
 def _reasons(text: str) -> set[str]:

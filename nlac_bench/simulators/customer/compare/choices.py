@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nlac_bench.simulators.customer.hear import actions, slots
 from nlac_bench.simulators.customer.hear.asking import WH
 from nlac_bench.simulators.customer.hear.naming import name_of, option_mentions, option_name, wanted
-from nlac_bench.simulators.customer.hear.reading import Reading
+from nlac_bench.simulators.customer.hear.reading import MessageReading
 from nlac_bench.simulators.customer.hear.requests import is_choice
 from nlac_bench.simulators.customer.hear.roles import Role
 from nlac_bench.simulators.customer.hear.structure import joined
@@ -16,14 +16,14 @@ from nlac_bench.simulators.customer.intent.goals import Goal, Item, Script
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChosenAnswer:
     """The user's words, and the topics that they tell."""
 
     text: str
     topics: frozenset[str]
 
 
-def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer | None:
+def answer(heard: MessageReading, goal: Goal, script: Script, pick: say.Pick) -> ChosenAnswer | None:
     """Return the user's choice among values that ``heard`` names in a question; None if it offers none."""
     if not heard.questions or any(_ITEMS.fullmatch(unit.text) for unit in heard.questions):
         return None
@@ -36,7 +36,7 @@ def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer
         text = heard.text if "reason" not in heard.asks else joined(heard.questions)
         if any(pattern.search(text) for pattern in actions.REASONS.values()):
             reason = say.reason(goal)
-            return Answer(f"{reason[0].upper()}{reason[1:]}.", frozenset({"reason"}))
+            return ChosenAnswer(f"{reason[0].upper()}{reason[1:]}.", frozenset({"reason"}))
     return None
 
 
@@ -44,16 +44,16 @@ _ITEMS = re.compile(r"(?:the )?(?:items?|products?|articles?) to \w+\?")
 """A field of a form for the items, above a list of what the order contains."""
 
 
-def unchanged(heard: Reading, goal: Goal, script: Script) -> str:
-    """Return the values, which stay, of the options that a question names: "Does the hood stay?"."""
+def unchanged(heard: MessageReading, goal: Goal, script: Script) -> str:
+    """Return the unchanged values of the options that a question names: "Does the hood stay?"."""
     if goal.kind not in ("exchange", "modify_items"):
         return ""
     asked = heard.claims if _KEEP_IT.search(joined(heard.proposed)) else heard.proposed
-    said = {(product, key) for product, key, *_ in option_mentions(asked, goal, script)}
+    mentioned = {(product, key) for product, key, *_ in option_mentions(asked, goal, script)}
     text = joined(asked)
     parts = [
         f"{_value(thing, key)}, the same as now" for thing in goal.items for key in thing.options
-        if not _changes(thing, key) and ((thing.product, key) in said or option_name(key).search(text))
+        if not _changes(thing, key) and ((thing.product, key) in mentioned or option_name(key).search(text))
     ]  # fmt: skip
     named = say.join(parts) if parts else ""
     return f"{named[0].upper()}{named[1:]}." if named else ""
@@ -65,14 +65,14 @@ _KEEP_IT = re.compile(
 """Refers to a value of the sentence before: "Your tent is green. Would you like to keep that?"."""
 
 
-def subject(heard: Reading, goal: Goal) -> frozenset[str]:
+def subject(heard: MessageReading, goal: Goal) -> frozenset[str]:
     """Return what an open question without a noun ("Which one?", "Changed to what?") is about.
 
-    Values that the message names tell the subject; without any it is what the goal changes. A question of a
-    few words tells nothing.
+    The values that the message names determine the subject; if it names none, it is what the goal changes. A
+    question of a few words has no subject.
     """
     text = heard.text
-    named = {found[2] for found in slots.methods(text)} | ({"original"} if "original" in text else set())
+    named = {match[2] for match in slots.methods(text)} | ({"original"} if "original" in text else set())
     if goal.payment and len(named) > (goal.kind != "order_payment"):
         return frozenset({"payment"})
     if len(text.split()) < 5 or not heard.questions:
@@ -104,21 +104,21 @@ _FOCUS = {
 }  # fmt: skip
 
 
-def _address_of(heard: Reading, goal: Goal) -> Answer | None:
+def _address_of(heard: MessageReading, goal: Goal) -> ChosenAnswer | None:
     """Return whether the address is meant for an order or for the profile, if the message offers both."""
     if not any(_ORDER.search(unit.text) and _PROFILE.search(unit.text) for unit in heard.questions):
         return None
     own = (
         "For the default address in my profile" if goal.kind == "user_address" else f"For {say.record(goal)}"
     )
-    return Answer(f"{own}, please.", frozenset({"record"}))
+    return ChosenAnswer(f"{own}, please.", frozenset({"record"}))
 
 
 _ORDER = re.compile(r"\borders?\b")
 _PROFILE = re.compile(r"\b(?:profile|default|account)\b")
 
 
-def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer | None:
+def _options(heard: MessageReading, goal: Goal, script: Script, pick: say.Pick) -> ChosenAnswer | None:
     """Return the wanted value of each option of which the question, or the list before it, names a value."""
     asked: dict[tuple[str, str], set[str]] = {}
     roles: set[Role] = set()
@@ -157,7 +157,7 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
     if not parts or (only_payment and len(parts) < 2 and not heard.choice):
         return None
     text = say.join(parts)
-    return Answer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))
+    return ChosenAnswer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))
 
 
 _SEVERAL = re.compile(
@@ -168,7 +168,7 @@ _SEVERAL = re.compile(
 """Asks for several attributes at once: "which material, capacity and type?"."""
 
 
-def _describes(heard: Reading, asked: Mapping[tuple[str, str], set[str]], goal: Goal) -> bool:
+def _describes(heard: MessageReading, asked: Mapping[tuple[str, str], set[str]], goal: Goal) -> bool:
     """Return whether present values only describe what an open question is about: "What for the red one?"."""
     text = joined(heard.questions)
     present = {(thing.product, key): {value} for thing in goal.items for key, value in thing.options.items()}

@@ -22,7 +22,7 @@ _PREPARING = re.compile(
     r"\bbefore i (?:\w+ ){0,2}?(?:prepare|set|submit|do|go|process|create|file|make|place|start|"
     r"finali[sz]e)\b[^,:;.?]*[,:]"
 )
-"""Leads to a question about a detail, and proposes nothing: "before I prepare the exchange, …"."""
+"""Introduces a question about a detail and proposes nothing: "before I prepare the exchange, …"."""
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
@@ -51,7 +51,7 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     """Return whether ``units`` propose goods that are not in the goal, or omit some that are.
 
     A foreign product counts if the goal's action governs it; listing an order's contents and naming what the
-    user keeps are no proposals.
+    user keeps are not proposals.
     """
     if not goal.items:
         return False
@@ -68,15 +68,17 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     complete = set(own) <= set(acted)
     if not complete and set(plain) - set(own) - elsewhere:
         return True
-    said = acted if complete or (goal.kind == "return" and set(acted) & set(own)) else [*acted, *plain]
-    said = [product for product in said if product in own]
+    mentioned = acted if complete or (goal.kind == "return" and set(acted) & set(own)) else [*acted, *plain]
+    mentioned = [product for product in mentioned if product in own]
     text = _PREPARING.sub("", "\n".join(unit.full for unit in units))
-    if said:
-        if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
+    if mentioned:
+        if set(mentioned) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
             only = any(ONLY.search(unit.text) for unit in units)
             several = sum(bool(mentions(unit, goal, script)) for unit in units) > 1
             return only or several or names_action(text) or bool(RETAIL_ID.search(text)) or any(methods(text))
-        if any(said.count(name) < own.count(name) and not _several(text, name) for name in set(said)):
+        if any(
+            mentioned.count(name) < own.count(name) and not _several(text, name) for name in set(mentioned)
+        ):
             return True
     else:
         listed = set(named.get("context", []))
@@ -92,18 +94,18 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
 def _several(text: str, product: str) -> bool:
     """Return whether ``text`` names several pieces of ``product`` at once: in the plural or with a number."""
     return any(
-        found[0] != name.lower() or _SEVERAL.search(text, max(0, found.start() - 40), found.start())
+        match[0] != name.lower() or _SEVERAL.search(text, max(0, match.start() - 40), match.start())
         for name in (product, product.rsplit(maxsplit=1)[-1])
-        for found in name_of(name).finditer(text)
+        for match in name_of(name).finditer(text)
     )
 
 
 def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     """Return whether ``units`` propose a value of an option that differs from the one the user wants."""
-    said: dict[tuple[str, str], list[tuple[str, Role]]] = {}
+    stated: dict[tuple[str, str], list[tuple[str, Role]]] = {}
     for product, key, value, role in option_mentions(units, goal, script):
-        said.setdefault((product, key), []).append((value, role))
-    for (product, key), mentioned in said.items():
+        stated.setdefault((product, key), []).append((value, role))
+    for (product, key), mentioned in stated.items():
         things = [thing for thing in goal.items if thing.product == product]
         if any(thing.wanted is None for thing in things):
             continue
@@ -115,7 +117,7 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
             if _reverses(mentioned, new):
                 return True
             continue
-        if named - old - new and not new <= named:  # another value is named, in whatever role, but not this
+        if named - old - new and not new <= named:  # another value is named, in any role, but not this
             return True
         if (aimed | plain) - old - new:
             return True

@@ -32,8 +32,8 @@ def wrong_hint(units: Sequence[Unit], goal: Goal, script: Script, others: Sequen
     route = _HINTED.search(goal.hint)
     if route:
         text = joined(units)
-        named = {_CODES[place] for found in _ROUTE.finditer(text) for place in found.groups()}
-        named |= {_CODES[found[1]] for found in _END.finditer(text)}
+        named = {_CODES[place] for match in _ROUTE.finditer(text) for place in match.groups()}
+        named |= {_CODES[match[1]] for match in _END.finditer(text)}
         return len(named) > 1 and not set(route.groups()) <= named
     if goal.items:
         return False  # the products themselves are compared

@@ -133,7 +133,7 @@ def reports_something(units: Sequence[Unit]) -> bool:
 
 
 def finishes(units: Sequence[Unit]) -> bool:
-    """Return whether ``units`` say of something, whatever it is, that it has been carried out."""
+    """Return whether ``units`` say that anything has been carried out."""
     return any(_FINISHED.search(unit.full) for unit in units)
 
 
@@ -158,5 +158,5 @@ def answers(units: Sequence[Unit], goal: Goal) -> bool:
         return True
     if "\\$" not in goal.answer:  # a number of variants, told above a list of them with their prices
         plain = [_IDS.sub(" ", unit.text) for unit in units if not _AMOUNT.search(unit.text)]
-        return any(re.search(goal.answer, said) for said in plain)
+        return any(re.search(goal.answer, sentence) for sentence in plain)
     return any(_AMOUNT.search(unit.text) and _SUM.search(unit.text) for unit in units)

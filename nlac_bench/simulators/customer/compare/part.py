@@ -39,10 +39,10 @@ def names_stranger(units: Sequence[Unit], goal: Goal) -> bool:
     if not own or (goal.kind == "change_passengers" and own[-1] in text):
         return False
     beside = "|".join(map(re.escape, own)) + "|you"
-    found = re.findall(rf"\b(?:{beside})(?: \([^()]*\))?,? (?:and|&|\+) {_NAME}{_AFTER_NAME}", text)
-    found += re.findall(rf"(?:\bfor|:|,) {_NAME}(?: \([^()]*\))?,? (?:and|&|\+) (?:{beside})\b", text)
-    found += re.findall(rf"\b(?:passenger|travell?er)s?(?: names?)?(?: is| are|:) {_NAME}{_AFTER_NAME}", text)
-    return any(name not in own and not _NO_NAMES.search(name) for name in found)
+    names = re.findall(rf"\b(?:{beside})(?: \([^()]*\))?,? (?:and|&|\+) {_NAME}{_AFTER_NAME}", text)
+    names += re.findall(rf"(?:\bfor|:|,) {_NAME}(?: \([^()]*\))?,? (?:and|&|\+) (?:{beside})\b", text)
+    names += re.findall(rf"\b(?:passenger|travell?er)s?(?: names?)?(?: is| are|:) {_NAME}{_AFTER_NAME}", text)
+    return any(name not in own and not _NO_NAMES.search(name) for name in names)
 
 
 _NAME = r"([a-z][a-z'-]+ [a-z][a-z'-]+)"
@@ -55,25 +55,25 @@ _NO_NAMES = re.compile(
     r"ticket|tickets|to|total|travel|travellers|travelling|trip|two|visa|way|we|will|"
     r"with|without|you|your)\b"
 )
-"""Words that stand beside a traveller and are no names: "for you and your party", "and checked bags"."""
+"""Words beside a traveller that are not names: "for you and your party", "and checked bags"."""
 _COUNT = re.compile(r"\b(\d|one|two|three|four|five) (?:passengers?|travell?ers?|people|adults?)\b")
 _NUMBERS = ("", "one", "two", "three", "four", "five")
 
 
 def _items(units: Sequence[Unit], goal: Goal, script: Script) -> tuple[Item, ...]:
     """Return the items named; of several of one product those whose options are named, or the first."""
-    said = {(product, key, value) for product, key, value, _ in option_mentions(units, goal, script)}
-    found: dict[str, list[Item]] = {}
+    mentioned = {(product, key, value) for product, key, value, _ in option_mentions(units, goal, script)}
+    items: dict[str, list[Item]] = {}
     for thing in goal.items:
         if names_items(units, replace(goal, items=(thing,))):
-            found.setdefault(thing.product, []).append(thing)
+            items.setdefault(thing.product, []).append(thing)
     kept = []
-    for product, things in found.items():
+    for product, things in items.items():
         named = [
             thing for thing in things
-            if any((product, *pair) in said for pair in (wanted(thing) or thing.options).items())
+            if any((product, *pair) in mentioned for pair in (wanted(thing) or thing.options).items())
         ]  # fmt: skip
-        described = any(name == product for name, _, _ in said)
+        described = any(name == product for name, _, _ in mentioned)
         kept += named or (things if described else things[:1])
     return tuple(kept)
 
@@ -83,11 +83,11 @@ def _legs(units: Sequence[Unit], goal: Goal) -> tuple[Leg, ...]:
     text = joined(units)
     own = {leg.number.lower() for leg in goal.legs}
     new = f"(?:{'|'.join(own)})"
-    said = flights_said(units)
-    for other in {number for number, _, _ in said} - own:
+    mentioned = flights_said(units)
+    for other in {number for number, _, _ in mentioned} - own:
         if not re.search(rf"{_OLD}{other}\b|\b{other}\b{_BECOMES}{new}\b", text):
             return ()
-    stated = {number for number, _, role in said if role not in ("present", "context")}
+    stated = {number for number, _, role in mentioned if role not in ("present", "context")}
     dates = set(re.findall(r"\b2024-\d\d-\d\d\b", text))
     partial = dates <= {
         leg.date for leg in goal.legs

@@ -45,10 +45,10 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
     if not goal.legs:
         return False
     named = flights_said(units)
-    said = [leg for leg in named if leg[2] not in ("present", "context")]
+    proposed = [leg for leg in named if leg[2] not in ("present", "context")]
     wanted = {leg.number.lower(): leg.date for leg in goal.legs}
-    numbers = {number for number, _, _ in said}
-    if numbers and all(role == "kept" for _, _, role in said):
+    numbers = {number for number, _, _ in proposed}
+    if numbers and all(role == "kept" for _, _, role in proposed):
         return bool(numbers - wanted.keys())  # "Do you wish to keep NB101?" is about a part of the trip
     if _absent(wanted, {(number, date) for number, date, _ in named}):
         return True
@@ -56,10 +56,10 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
         if not wanted.keys() <= numbers:
             return True
         for number, date in wanted.items():
-            dates = {when for name, when, _ in said if name == number and when}
+            dates = {when for name, when, _ in proposed if name == number and when}
             if dates and date not in dates:
                 return True
-        acted = {number for number, _, role in said if role == "new"}
+        acted = {number for number, _, role in proposed if role == "new"}
         if goal.kind == "book" and numbers - wanted.keys():
             return True
         if (acted | _beside(units, wanted)) - wanted.keys() - _before(units, wanted):
@@ -72,15 +72,15 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
 
 def _beside(units: Sequence[Unit], wanted: Mapping[str, str]) -> set[str]:
     """Return the flights in a list that also names all ``wanted``: "NB101, NB102 and NB103"."""
-    found: set[str] = set()
+    names: set[str] = set()
     for unit in units:
         listed: list[str] = []
         end = 0
         for flight in _FLIGHT.finditer(unit.text):
             listed = listed if _LISTED.fullmatch(unit.text, end, flight.start()) else []
             listed, end = [*listed, flight[1]], flight.end()
-            found |= set(listed) if wanted.keys() <= set(listed) else set()
-    return found
+            names |= set(listed) if wanted.keys() <= set(listed) else set()
+    return names
 
 
 _LISTED = re.compile(r"(?: on)?[ \d()-]*(?:,|and|&|\+|plus)+ (?:and )?(?:flight )?")
@@ -89,7 +89,7 @@ _LISTED = re.compile(r"(?: on)?[ \d()-]*(?:,|and|&|\+|plus)+ (?:and )?(?:flight 
 def _before(units: Sequence[Unit], wanted: Mapping[str, str]) -> set[str]:
     """Return the flights that are named before the first sentence with one ``wanted``: the present ones."""
     first = next(place for place, unit in enumerate(units) if any(number in unit.text for number in wanted))
-    return {found[1] for unit in units[:first] for found in _FLIGHT.finditer(unit.text)}
+    return {match[1] for unit in units[:first] for match in _FLIGHT.finditer(unit.text)}
 
 
 def flights_said(units: Sequence[Unit]) -> list[tuple[str, str, Role]]:
@@ -97,7 +97,7 @@ def flights_said(units: Sequence[Unit]) -> list[tuple[str, str, Role]]:
 
     def find(text: str) -> Iterable[tuple[int, int, str]]:
         for present in (_MOVED, _CHANGED):
-            text = present.sub(lambda found: " " * len(found[0]), text)
+            text = present.sub(lambda mention: " " * len(mention[0]), text)
         for match in _FLIGHT.finditer(text):
             yield *match.span(), f"{match[1]} {match[2] or match[3] or ''}"
 
@@ -117,7 +117,7 @@ _BY_THE_WAY = re.compile(
 
 
 def _absent(wanted: Mapping[str, str], named: Set[tuple[str, str]]) -> bool:
-    """Return whether flights are ``named``, in whatever role, but one ``wanted`` or its date is not."""
+    """Return whether flights are ``named``, in any role, but one ``wanted`` or its date is not."""
     for number, date in wanted.items():
         dates = {when for name, when in named if name == number}
         if named and (not dates or (any(dates) and not {date, ""} & dates)):
@@ -162,8 +162,8 @@ def wrong_passengers(units: Sequence[Unit], goal: Goal) -> bool:
 def _born(text: str, person: Passenger) -> str | None:
     """Return the date that directly follows a passenger's name, whatever else the sentence says."""
     name = re.escape(f"{person.first_name} {person.last_name}".lower())
-    found = re.search(rf"\b{name}{_BORN}", text)
-    return found[1] if found else None
+    match = re.search(rf"\b{name}{_BORN}", text)
+    return match[1] if match else None
 
 
 def wrong_insurance(text: str, goal: Goal) -> bool:

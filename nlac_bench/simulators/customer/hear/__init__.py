@@ -1,1 +1,1 @@
-"""What a message says: its units, their acts, and the values they name."""
+"""Reads a message: its units, their acts, and the values that they name."""

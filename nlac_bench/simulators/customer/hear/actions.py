@@ -73,10 +73,10 @@ FITTING: Mapping[str, tuple[str, ...]] = {
 """Words that can name the action of a goal of that kind."""
 RETAIL_ID = re.compile(r"#? ?w ?(\d{5,})\b")
 RESERVATION_ID = re.compile(r"\b(?![a-z]{2,3}\d{3}\b)(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b")
-"""Six letters and digits that are no flight number."""
+"""Six letters and digits that are not a flight number."""
 _DECISIVE = ("cancel", "return", "exchange", "modify", "book", "compensation")
 _STRONG = tuple(action for action in _DECISIVE if action != "modify")
-"""Actions of which a proposal names the right one if it names any."""
+"""Actions that a proposal must name correctly if it names any of them."""
 
 
 def fits(text: str, goal: Goal) -> bool:
@@ -133,12 +133,12 @@ def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: S
 
     An offer may be a statement among the ``claims`` with a question after it.
 
-    A booking has bags and passengers of its own, so nothing beside it is taken for another matter.
+    A booking has its own bags and passengers, so nothing offered with it counts as a different request.
     """
-    told = [unit for unit in offers if unit.text.endswith("?")]
-    after = [pair for pair in pairwise(claims) if pair[1] in told and not names_action(pair[1].text)]
+    questions = [unit for unit in offers if unit.text.endswith("?")]
+    after = [pair for pair in pairwise(claims) if pair[1] in questions and not names_action(pair[1].text)]
     sold = [
-        unit for group in (*after, *((unit,) for unit in told)) for unit in group
+        unit for group in (*after, *((unit,) for unit in questions)) for unit in group
         if _SOLD.search(group[0].text)
     ]  # fmt: skip
     if sold or goal.kind in ("ask", "other", "book"):
@@ -147,7 +147,7 @@ def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: S
         pair for pair in after
         if (_CAN.search(pair[0].text) and _ALSO.search(pair[0].text)) or _ON_OFFER.search(pair[0].text)
     ]  # fmt: skip
-    groups += [(unit,) for unit in told if _ALSO.search(unit.text)]
+    groups += [(unit,) for unit in questions if _ALSO.search(unit.text)]
     return [
         unit for group in groups for unit in group
         if all(_elsewhere(group[0].text, own) for own in (goal, *others))
@@ -172,13 +172,13 @@ _SOLD = re.compile(
     r"\bexpress (?:delivery|shipping)\b|\bpriority boarding\b|\blounge\b|\bour (?:\w+ )?credit card\b|"
     r"\b(?:rental|hire) car\b|\bcar (?:rental|hire)\b|\bhotels?\b|\bsign(?:ing)? up\b"
 )
-"""What is sold beside the goals, and no user wants."""
+"""What agents offer in addition, and no user wants."""
 _CAN = re.compile(r"^(?:\w+,? ){0,3}(?:i|we) (?:can|could|may|might)\b")
 _ON_OFFER = re.compile(
     r"\b(?:possible|available|on offer|on sale|interest(?:ed)? you|offer you|could (?:get|have|enjoy|treat)|"
     r"special (?:offer|price|rate)|promotion)\b"
 )
-"""Says of something that it can be had: "an upgrade to business is possible today"."""
+"""Says that something is available: "an upgrade to business is possible today"."""
 _ALSO = re.compile(r"\b(?:also|as well|too|in addition|additionally)\b")
 _OF_ORDER = re.compile(
     r"#w\d|\b(?:orders?|shipping|delivery)\b[^?]{0,40}\baddress|\bship(?:s|ped)? (?:to|there)\b"
@@ -210,10 +210,10 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         return True
     if fits(text, goal):
         return False
-    said = [*(_besides_goods(unit.text, goal) for unit in units), ""]
+    texts = [*(_besides_goods(unit.text, goal) for unit in units), ""]
     return names_other(text, goal) or any(
         _asks_for_change(one) or (goal.kind != "book" and _offers_change(one, after))
-        for one, after in pairwise(said)
+        for one, after in pairwise(texts)
     )
 
 

@@ -23,7 +23,7 @@ ADDRESS = (
 class Named:
     """An address as far as a text names it; ``own`` says that its street is the user's.
 
-    ``other``: it contains words that are no part of the user's address, in the place of a city.
+    ``other``: it contains words that are not part of the user's address, in the place of a city.
     """
 
     start: int
@@ -54,11 +54,11 @@ class Named:
 
 def named_addresses(text: str, place: Mapping[str, str]) -> list[Named]:
     """Return the addresses and lone zip codes that ``text`` names, which abbreviates streets as ``place``."""
-    found: list[Named] = []
+    addresses: list[Named] = []
     text = _CHANGED.sub(lambda row: row[1] + " " * len(row[2]), text)
     tokens = list(_tokens(text, place))
     for number, (kind, value, start, end) in enumerate(tokens):
-        last = found[-1] if found else None
+        last = addresses[-1] if addresses else None
         gap = _SPACES.sub(" ", text[last.end : start]) if last else ""
         following = tokens[number + 1] if number + 1 < len(tokens) else None
         linked = last is not None and len(gap) <= _MOST and _LINK.fullmatch(gap) is not None
@@ -79,7 +79,7 @@ def named_addresses(text: str, place: Mapping[str, str]) -> list[Named]:
         )  # fmt: skip
         if last is None or not joins:
             last = Named(start, end)
-            found.append(last)
+            addresses.append(last)
         elif not linked:
             last.other = True
         last.end = end
@@ -87,7 +87,7 @@ def named_addresses(text: str, place: Mapping[str, str]) -> list[Named]:
             last.street, last.own = (start, end), kind == "own"
         else:
             last.parts.setdefault(kind, set()).add(value)
-    return [named for named in found if named.street or named.get("zip")]
+    return [named for named in addresses if named.street or named.get("zip")]
 
 
 def _tokens(text: str, place: Mapping[str, str]) -> Iterator[tuple[str, str, int, int]]:
@@ -173,7 +173,7 @@ _NO_CITY = re.compile(
     r"order|out|over|place|present|profile|rather|replaces?|replaced|same|save|saved|set|shall|ship|shipping|"
     r"should|so|still|than|that|the|then|there|this|to|verified|was|we|which|will|with|would|you|your|zip)\b"
 )
-"""Words after a street that are no city: "13 canal st for your order"."""
+"""Words after a street that are not a city: "13 canal st for your order"."""
 _WORDS = frozenset({"in", "or", "me", "ok", "hi", "oh", "id", "la", "de", "ma", "pa", "al", "as", "co", "mo"})
 """Codes of states that may be words."""
 _USA = re.compile(r"u[., ]{0,2}s[., ]{0,2}a|usa?|united states(?: of america)?|america")

@@ -7,7 +7,7 @@ DECLARED = re.compile(
     r"any \w+|the \w+)"
     r"(?:(?:'s|'re|'m|'ll|'d)\b|,? \w)(?<!you have)"
 )
-"""The beginning of a question in the order of a statement: "you are agree with this?"."""
+"""The beginning of a question with the word order of a statement: "you are agree with this?"."""
 BARE_IDENTITY = re.compile(
     r"(?:(?!(?:[^:.]* )?(?:updated|changed|saved|sent|done|verified|confirmed)\b)[^:.?!]{1,60}: )?"
     r"(?:(?:ok|okay|and|so|hi|hello|sure|great|thanks|first|also)\b[ ,!-]*)*(?:(?:your|the) )?"
@@ -48,7 +48,7 @@ HANDS = re.compile(
 )
 """Asks to tell what identifies the user: "go ahead and provide me with your user id"."""
 OPENING = re.compile(r"(?:great|sure|okay|ok|thanks|thank you|hello|hi|of course|next|first|now)\b")
-"""Words before a colon that are no label."""
+"""Words before a colon that are not a label."""
 HOW_MANY = re.compile(
     r"\b(?:(?:will|would|are|do|did|does|is|have|won't|aren't|don't) (?:you|there|"
     r"(?:anyone|anybody|somebody)(?: in your \w+| of you)?|"
@@ -258,4 +258,4 @@ AS_A_RULE = re.compile(
     r"\bas a (?:general )?rule\b|\bin general\b|\bgenerally\b|\bfrom (?:all )?customers\b|"
     r"\b(?:not|never|nothing|won't|don't)\b[^.?!]*\bwithout your\b"
 )
-"""States what always holds: "as a rule, I need a yes", "I never change anything without your consent"."""
+"""States a general rule: "as a rule, I need a yes", "I never change anything without your consent"."""

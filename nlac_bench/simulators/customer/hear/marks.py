@@ -127,4 +127,4 @@ ADVERBS = re.compile(_ADVERB)
 CHANGE = re.compile(rf"->|{_NEW}|\b(?:{_ACTION}|tak(?:es?|ing) the place of)")
 """Says that something changes."""
 STATE = re.compile(rf"{_PRESENT}|{_CONTEXT}|{_LISTING}")
-"""Says what is so at present."""
+"""States the present state."""

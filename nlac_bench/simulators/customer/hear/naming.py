@@ -3,11 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from nlac_bench.simulators.customer.hear.roles import Role, item_roles, value_roles
 from nlac_bench.simulators.customer.hear.structure import Unit
 from nlac_bench.simulators.customer.hear.swaps import swapped
 from nlac_bench.simulators.customer.intent.goals import Goal, Item, Script, Vocabulary
+
+_Option: TypeAlias = tuple[int, int, str, str, str]
+"""Start and end in the text, product, option, value."""
 
 _IDIOM = re.compile(
     r"\b(?:straight (?:away|after|to|from|on|through)|right (?:away|now|here|there)|"
@@ -34,7 +38,7 @@ _NO_GOODS = re.compile(
     r"\bin (?:the|its|their) (?:original )?box\b|"
     r"\b(?:gift|credit|debit) cards?\b|\b(?:to|onto|on) cards\b"
 )
-"""Names an order or nothing at all, but no goods: "are you on board?"."""
+"""Names an order or nothing, but not goods: "are you on board?"."""
 
 
 def names_items(units: Sequence[Unit], goal: Goal) -> bool:
@@ -75,20 +79,20 @@ def option_mentions(
             stretches += [(begin, place, about), (place, start, product)]
             begin, about = end, product
         stretches.append((begin, len(text), about))
-        found: list[tuple[int, int, str, str, str]] = []
+        matches: list[_Option] = []
         for start, stop, product in stretches:
             if product in products:
-                found += [
+                matches += [
                     (start + a, start + b, product, key, value)
                     for a, b, key, value in _values(text[start:stop], product, goal, script)
                 ]
             elif unnamed:  # "Should the colour be navy?" of two products
-                found += _somewhere(text, start, products, goal, script)
-        found.sort()
-        spans_of = [(start, end) for start, end, *_ in found]
-        roles = swapped(text, spans_of, _shared(text, found, value_roles(text, spans_of)))
+                matches += _somewhere(text, start, products, goal, script)
+        matches.sort()
+        spans_of = [(start, end) for start, end, *_ in matches]
+        roles = swapped(text, spans_of, _shared(text, matches, value_roles(text, spans_of)))
         around = item_roles(text, spans_of)
-        for (_, _, product, key, value), role, near in zip(found, roles, around, strict=True):
+        for (_, _, product, key, value), role, near in zip(matches, roles, around, strict=True):
             yield product, key, value, "context" if near == "context" and role in ("none", "kept") else role
         if places:
             current = places[-1][2]
@@ -103,36 +107,34 @@ _DESCRIBES = re.compile(
 """The beginning of a noun phrase up to its noun: "the navy, large" jacket."""
 
 
-def _shared(text: str, found: Sequence[tuple[int, int, str, str, str]], roles: Sequence[Role]) -> list[Role]:
+def _shared(text: str, matches: Sequence[_Option], roles: Sequence[Role]) -> list[Role]:
     """Return ``roles`` with one for all values in the same brackets: "the jacket (size: L, colour: navy)"."""
     groups: dict[int, list[int]] = {}
-    for place, (start, *_) in enumerate(found):
+    for place, (start, *_) in enumerate(matches):
         opening = text.rfind("(", 0, start)
         groups.setdefault(opening if opening > text.rfind(")", 0, start) else -1 - place, []).append(place)
     shared = list(roles)
     for places in groups.values():
-        told = [roles[place] for place in places if roles[place] in ("present", "kept")]
+        kept = [roles[place] for place in places if roles[place] in ("present", "kept")]
         for place in places:
-            shared[place] = told[0] if told else roles[places[0]]
+            shared[place] = kept[0] if kept else roles[places[0]]
     return shared
 
 
-def _somewhere(
-    text: str, start: int, products: Sequence[str], goal: Goal, script: Script
-) -> list[tuple[int, int, str, str, str]]:
+def _somewhere(text: str, start: int, products: Sequence[str], goal: Goal, script: Script) -> list[_Option]:
     """Return the options that ``text`` names without a product, each of the product that it fits best."""
-    found: dict[tuple[int, int], tuple[bool, str, str, str]] = {}
+    best: dict[tuple[int, int], tuple[bool, str, str, str]] = {}
     for product in products:
         new = [wanted(thing) for thing in goal.items if thing.product == product]
-        said: dict[str, list[tuple[int, int, str]]] = {}
+        stated: dict[str, list[tuple[int, int, str]]] = {}
         for a, b, key, value in _values(text[start:], product, goal, script):
             if re.search(rf"\b{re.escape(key.lower())}\b", text[start:]):
-                said.setdefault(key, []).append((a, b, value))
-        for key, values in said.items():
+                stated.setdefault(key, []).append((a, b, value))
+        for key, values in stated.items():
             fits = any(options.get(key) == value for options in new for _, _, value in values)
             for a, b, value in values:
-                found[a, b] = max(found.get((a, b), (False, "", "", "")), (fits, product, key, value))
-    return [(start + a, start + b, product, key, value) for (a, b), (_, product, key, value) in found.items()]
+                best[a, b] = max(best.get((a, b), (False, "", "", "")), (fits, product, key, value))
+    return [(start + a, start + b, product, key, value) for (a, b), (_, product, key, value) in best.items()]
 
 
 def _values(text: str, product: str, goal: Goal, script: Script) -> Iterable[tuple[int, int, str, str]]:
@@ -140,7 +142,7 @@ def _values(text: str, product: str, goal: Goal, script: Script) -> Iterable[tup
     known = script.vocabulary.get(product, {})
     for name in (product, *(key for key in things[0].options if "/" in key)):
         text = text.replace(name.lower(), " " * len(name))  # "bath towel", "bagged/bagless" contain values
-    text = _IDIOM.sub(lambda found: " " * len(found[0]), text)
+    text = _IDIOM.sub(lambda match: " " * len(match[0]), text)
     for key in {key for thing in things for key in (*thing.options, *wanted(thing))}:
         mine = {thing.options[key] for thing in things if key in thing.options}
         mine |= {wanted(thing)[key] for thing in things if key in wanted(thing)}
@@ -152,24 +154,24 @@ def _values(text: str, product: str, goal: Goal, script: Script) -> Iterable[tup
 
 def _said(text: str, key: str, values: Iterable[str]) -> list[tuple[int, int, str]]:
     """Return where ``text`` names an option's values; "Wi-Fi + Cellular" does not name "Wi-Fi"."""
-    found: list[tuple[int, int, str]] = []
+    matches: list[tuple[int, int, str]] = []
     for named in (True, False):  # first next to the option's name, if that is written out
         for value in sorted(values, key=len, reverse=True):
             pattern = _value(value, key, named)
             spots = [match.span() for match in pattern.finditer(text)]
             for start, end in spots:
-                found.append((start, end, value))
+                matches.append((start, end, value))
                 text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-        if found:
+        if matches:
             break
-    for _, end, _ in found:  # grows: "colour black, blue or green"
+    for _, end, _ in matches:  # grows: "colour black, blue or green"
         join = _OR.match(text, end)
         after = join and [
             (*match.span(), value) for value in sorted(values, key=len, reverse=True)
             if (match := _value(value, key, named=False).match(text, join.end()))
         ]  # fmt: skip
-        found += after[:1] if after else []
-    return found
+        matches += after[:1] if after else []
+    return matches
 
 
 _OR = re.compile(r"\"?(?: ?/ ?|,? or |, (?=[^,.?]{1,30},? or ))\"?")
@@ -202,14 +204,14 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
     """Return where ``text`` names products: the goal's also by their head words, others in full."""
     own = tuple(dict.fromkeys(thing.product for thing in goal.items))
     by_name = {name.lower(): name for name in (*script.vocabulary, *own)}
-    text = _NO_GOODS.sub(lambda found: " " * len(found[0]), text)
+    text = _NO_GOODS.sub(lambda match: " " * len(match[0]), text)
     spans = []
-    for found in _any_name(tuple(by_name)).finditer(text):
-        product = by_name[found[1]]
+    for match in _any_name(tuple(by_name)).finditer(text):
+        product = by_name[match[1]]
         # "laptop compartment" of a backpack does not name a laptop
-        if _is_value(text, found, script):
+        if _is_value(text, match, script):
             continue
-        spans.append((found.start(), found.end(), product))
+        spans.append((match.start(), match.end(), product))
     taken = list(spans)
     words = {w for thing in goal.items for k, v in thing.options.items() for w in f"{k} {v}".lower().split()}
     words |= {w for product in own for k in script.vocabulary.get(product, ()) for w in k.lower().split()}
@@ -219,9 +221,9 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
         if " " not in product or twins or head in words:
             continue
         spans += [
-            (*found.span(), product)
-            for found in _head(product).finditer(text)
-            if all(found.end() <= start or found.start() >= end for start, end, _ in taken)
+            (*match.span(), product)
+            for match in _head(product).finditer(text)
+            if all(match.end() <= start or match.start() >= end for start, end, _ in taken)
         ]
     return sorted(spans)
 
@@ -258,12 +260,12 @@ def _keys_of(vocabulary: Vocabulary) -> Mapping[str, str]:
         for key, values in options.items():
             for value in values:
                 keys.setdefault(value.lower(), []).append(re.escape(key.lower()))
-    found = {value: "|".join(names) for value, names in keys.items()}
+    patterns = {value: "|".join(names) for value, names in keys.items()}
     if vocabulary:
         if len(_vocabularies) >= _MAX_VOCABULARIES:
             _vocabularies.clear()
-        _vocabularies[id(vocabulary)] = vocabulary, found  # holds it, so that its id is not given again
-    return found
+        _vocabularies[id(vocabulary)] = vocabulary, patterns  # holds it, so that its id is not given again
+    return patterns
 
 
 def wanted(thing: Item) -> Mapping[str, str]:

@@ -30,24 +30,24 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
         return False
     place = {key: short(value.lower()) for key, value in goal.address.items()}
     units = _about_this(units, goal)
-    heard = _spoken_addresses([Unit(_listed(unit.text), _listed(unit.heading)) for unit in units], place)
-    streets = [named for named, _ in heard if named.street]
+    addresses = _spoken_addresses([Unit(_listed(unit.text), _listed(unit.heading)) for unit in units], place)
+    streets = [named for named, _ in addresses if named.street]
     whole = [named for named in streets if named.own and named.get("zip")]
     if streets and not any(named.fits(place) for named in whole or streets):
-        return True  # in whatever role: addresses are named, but not the user's
+        return True  # in any role: addresses are named, but not the user's
     flat = short(" ".join(unit.full for unit in units))
     if _other_city(flat, place) or _other_label(units, place):
         return True
-    said = [(named, role) for named, role in heard if role not in ("present", "context")]
-    if any(role == "new" for _, role in said):
-        said = [(named, role) for named, role in said if role == "new"]
-    if not said:  # the user's own address as the present one, beside another
-        return len(streets) > 1 and any(named.own and role == "present" for named, role in heard)
-    blocks = [named for named, _ in said if named.street]
+    proposed = [(named, role) for named, role in addresses if role not in ("present", "context")]
+    if any(role == "new" for _, role in proposed):
+        proposed = [(named, role) for named, role in proposed if role == "new"]
+    if not proposed:  # the user's own address as the present one, beside another
+        return len(streets) > 1 and any(named.own and role == "present" for named, role in addresses)
+    blocks = [named for named, _ in proposed if named.street]
     if blocks and not blocks[-1].fits(place):
         return True
-    zips = {code for named, _ in said for code in named.get("zip")}
-    zips |= {place["zip"] for named, role in heard if role == "none" and place["zip"] in named.get("zip")}
+    zips = {code for named, _ in proposed for code in named.get("zip")}
+    zips |= {place["zip"] for named, role in addresses if role == "none" and place["zip"] in named.get("zip")}
     if not blocks:
         return bool(zips - {place["zip"]}) or not re.search(
             rf"(?<![\w-]){re.escape(place['address1'])}\b", flat
@@ -64,7 +64,7 @@ def _spoken_addresses(units: Sequence[Unit], place: Mapping[str, str]) -> list[t
     for unit in units:
         begins.append(len(text))
         text += f"{unit.text}, "
-    heard: list[tuple[Named, Role]] = []
+    addresses: list[tuple[Named, Role]] = []
     named = named_addresses(text, place)
     for unit, begin in zip(units, begins, strict=True):
         shift, end = begin + len(unit.text) - len(unit.full), begin + len(unit.text)
@@ -74,27 +74,27 @@ def _spoken_addresses(units: Sequence[Unit], place: Mapping[str, str]) -> list[t
         )
         for one, role in zip(inside, roles, strict=True):
             if begin <= (one.street or (one.start, one.end))[0] < end:
-                heard.append((one, "present" if says_present(text, one.end) else role))
-    return heard
+                addresses.append((one, "present" if says_present(text, one.end) else role))
+    return addresses
 
 
 def _listed(text: str) -> str:
     """Return ``text`` as ``short`` does, but with commas between the parts of an address."""
     text = re.sub(r" +", " ", re.sub(r"\b(st|apt|ave|rd|dr|ln|ste|no)\.", r"\1", text))
-    return _STREETS.sub(lambda found: _ABBREVIATED[found[0]], text.replace("\n", ", "))
+    return _STREETS.sub(lambda match: _ABBREVIATED[match[0]], text.replace("\n", ", "))
 
 
 def _about_this(units: Sequence[Unit], goal: Goal) -> list[Unit]:
     """Return ``units`` without the clauses about the other kind of address: "order #W1 still ships to A"."""
     this, other = (_PROFILE, _PLACED) if goal.kind == "user_address" else (_ORDER, _PROFILE)
-    found = []
+    matching = []
     for unit in units:
         clauses = [
             clause for clause in _CLAUSES.split(unit.text)
             if this.search(clause) or not other.search(clause) or _CHANGES.search(_UNCHANGED.sub("", clause))
         ]  # fmt: skip
-        found.append(replace(unit, text="".join(clauses)))
-    return found
+        matching.append(replace(unit, text="".join(clauses)))
+    return matching
 
 
 _CLAUSES = re.compile(
@@ -149,7 +149,7 @@ def named_place(text: str, address: Mapping[str, str]) -> Mapping[str, str] | No
 
 def short(text: str) -> str:
     """Return an address without punctuation and with postal abbreviations; the length may change."""
-    return _STREETS.sub(lambda found: _ABBREVIATED[found[0]], _PUNCTUATION.sub(" ", text))
+    return _STREETS.sub(lambda match: _ABBREVIATED[match[0]], _PUNCTUATION.sub(" ", text))
 
 
 _ABBREVIATED = {

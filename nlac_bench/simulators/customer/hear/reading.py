@@ -27,7 +27,7 @@ from nlac_bench.simulators.customer.hear.topics import topics
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MessageReading:
     """A parsed message of an agent.
 
     ``claims`` are the units that state or propose something (without open questions, conditions and
@@ -130,7 +130,7 @@ class Reading:
         )
 
 
-def read(message: str) -> Reading:
+def read(message: str) -> MessageReading:
     """Parse ``message``."""
     parts = units(message)
     text = "\n".join(part.full for part in parts)
@@ -143,96 +143,96 @@ def read(message: str) -> Reading:
     asking = ""  # the heading of a list whose entries are asked for
     consent = ""  # the last sentence that asks for a yes
     for place, part in enumerate(parts):
-        said = part.text
+        own = part.text
         if _opens_list(parts, place) and _YES_OR_NO.match(parts[place + 1].text):
             confirm = True
             proposed.append(part)
             continue
-        if part.heading and _YES_OR_NO.match(said):
+        if part.heading and _YES_OR_NO.match(own):
             continue
-        if signals.MORE.search(said) or (reports and signals.ELSE_TO_CORRECT.search(said)):
+        if signals.MORE.search(own) or (reports and signals.ELSE_TO_CORRECT.search(own)):
             more = True
-            complete = complete or bool(signals.COMPLETE.search(said))
-            if not (signals.YES_NO.search(said) or signals.PROCEED.search(said)):
-                if signals.OTHERS.search(said):
+            complete = complete or bool(signals.COMPLETE.search(own))
+            if not (signals.YES_NO.search(own) or signals.PROCEED.search(own)):
+                if signals.OTHERS.search(own):
                     questions.append((part, frozenset()))
                 continue
-        if signals.NOT_FOUND.search(said):
+        if signals.NOT_FOUND.search(own):
             not_found = True
-        elif signals.CAVEAT.search(said):
+        elif signals.CAVEAT.search(own):
             pass
-        elif signals.REFUSED.search(said) or (signals.REGRET.search(said) and not asks_for_value(said)):
+        elif signals.REFUSED.search(own) or (signals.REGRET.search(own) and not asks_for_value(own)):
             refused = True
-        if asking and part.heading == asking and asking == consent and signals.STATED.search(said):
+        if asking and part.heading == asking and asking == consent and signals.STATED.search(own):
             claims.append(part)  # "Shall I submit this?" and what: an entry with a value is not asked for
         elif asking and part.heading == asking:
-            fields = _topics(said) - {"unclear"}
-            questions.append((part, fields if WH_START.match(said) else fields - {"request"}))
+            fields = _topics(own) - {"unclear"}
+            questions.append((part, fields if WH_START.match(own) else fields - {"request"}))
             if not asking.endswith("?"):
                 claims.append(part)  # what looks like a question may be a label: what it lists is compared
-        elif signals.OTHERS.search(said) and said.endswith("?"):
+        elif signals.OTHERS.search(own) and own.endswith("?"):
             questions.append((part, {"complete"}))
-        elif (asks_for_value(said) and not _checks(parts, place)) or (
-            part.heading and ":" not in said and WH_START.match(said)
+        elif (asks_for_value(own) and not _checks(parts, place)) or (
+            part.heading and ":" not in own and WH_START.match(own)
         ):
-            questions.append((part, referred(said, parts[:place]) or _topics(said)))
-            asking = said if _opens_list(parts, place) else ""
-            if not WH_START.match(said) and (said.endswith("?") or VALUE.search(said)):
+            questions.append((part, referred(own, parts[:place]) or _topics(own)))
+            asking = own if _opens_list(parts, place) else ""
+            if not WH_START.match(own) and (own.endswith("?") or VALUE.search(own)):
                 claims.append(part)  # "verify the itinerary of AB3CDE:" names what is compared
-        elif _opens_list(parts, place) and asks_for_list(said, parts[place + 1].text):
-            asking = said
-        elif asks_for_yes(said) and not (
-            (signals.GUESS.match(said) or signals.EXAMPLE.match(said))
+        elif _opens_list(parts, place) and asks_for_list(own, parts[place + 1].text):
+            asking = own
+        elif asks_for_yes(own) and not (
+            (signals.GUESS.match(own) or signals.EXAMPLE.match(own))
             and questions
             and questions[-1][0] is parts[place - 1]
             and WH.search(questions[-1][0].text)
         ):
             confirm = True
-            choice = choice or is_choice(said)
+            choice = choice or is_choice(own)
             claims.append(part)
             proposed.append(part)
-            consent = said
-            asking = said if _opens_list(parts, place) and said.endswith("?") else ""
-        elif said.endswith("?"):
-            questions.append((part, _topics(said)))
-            choice = choice or is_choice(said)
-            asking = said if _opens_list(parts, place) else ""
-            if not WH.search(said):
+            consent = own
+            asking = own if _opens_list(parts, place) and own.endswith("?") else ""
+        elif own.endswith("?"):
+            questions.append((part, _topics(own)))
+            choice = choice or is_choice(own)
+            asking = own if _opens_list(parts, place) else ""
+            if not WH.search(own):
                 claims.append(part)
-        elif signals.WAIT.search(said) and not (signals.SOON.search(said) and VALUE.search(said)):
+        elif signals.WAIT.search(own) and not (signals.SOON.search(own) and VALUE.search(own)):
             wait = True
-            announced = announced or bool(signals.ANNOUNCES.search(said))
-            if signals.ANNOUNCES.search(said):
+            announced = announced or bool(signals.ANNOUNCES.search(own))
+            if signals.ANNOUNCES.search(own):
                 claims.append(part)
         else:
             asking = ""
-            named = VALUE.search(said) or _lists_values(parts, place) or _checks(parts, place)
-            if said.endswith(":") and wants_identity(said) and not named:
-                asking = said
-                questions.append((part, topics(said) & IDENTITY or {"identity"}))
+            named = VALUE.search(own) or _lists_values(parts, place) or _checks(parts, place)
+            if own.endswith(":") and wants_identity(own) and not named:
+                asking = own
+                questions.append((part, topics(own) & IDENTITY or {"identity"}))
                 continue
-            if signals.MISTYPED.search(said):
+            if signals.MISTYPED.search(own):
                 slips.append(part)
-            elif not signals.REFUSED.search(said) or signals.CAVEAT.search(said):
+            elif not signals.REFUSED.search(own) or signals.CAVEAT.search(own):
                 claims.append(part)
-            elif (main := _without_reasons(said)) and not signals.REFUSED.search(main):
+            elif (main := _without_reasons(own)) and not signals.REFUSED.search(main):
                 claims.append(replace(part, text=main))
-            announced = announced or bool(signals.ANNOUNCES.search(said))
+            announced = announced or bool(signals.ANNOUNCES.search(own))
             if (
-                signals.REPORT.search(_UNCHANGED.sub(" ", said))
+                signals.REPORT.search(_UNCHANGED.sub(" ", own))
                 and not _TO_COME.search(part.heading)
-                and not (signals.REFUSED.search(said) or signals.SLIP.search(said))
-                and (signals.PERFECT.match(said) or not signals.FUTURE.search(said))
+                and not (signals.REFUSED.search(own) or signals.SLIP.search(own))
+                and (signals.PERFECT.match(own) or not signals.FUTURE.search(own))
             ):
                 reports.append(part)
-            if signals.ASSENT.search(said):
+            if signals.ASSENT.search(own):
                 confirm = True
                 proposed.append(part)
     if not (questions or confirm or reports or announced or refused or not_found or more or wait):
         questions += [(part, _topics(part.text)) for part in claims if only_names_identity(part.text)]
     transfers = bool(signals.TRANSFER.search(signals.NO_TRANSFER.sub(" ", text)))
     offered = transfers and _offers_transfer(parts, text)
-    return Reading(
+    return MessageReading(
         text=text,
         claims=tuple(unit for claim in claims if (unit := _in_stock(claim)).text),
         proposed=tuple(proposed),
@@ -278,9 +278,9 @@ def _offers_transfer(parts: Sequence[Unit], text: str) -> bool:
     if signals.TRANSFER_OFFER.search(text):
         return True
     spoken = [part.text for part in parts if signals.TRANSFER.search(part.text)]
-    if any(signals.TRANSFERRED.search(said) for said in spoken):
+    if any(signals.TRANSFERRED.search(sentence) for sentence in spoken):
         return False
-    return all(signals.MAY_TRANSFER.search(said) for said in spoken) or (
+    return all(signals.MAY_TRANSFER.search(sentence) for sentence in spoken) or (
         parts[-1].text.endswith("?")
         and asks_for_yes(parts[-1].text)
         and not signals.MORE.search(parts[-1].text)
@@ -288,7 +288,7 @@ def _offers_transfer(parts: Sequence[Unit], text: str) -> bool:
 
 
 def _in_stock(claim: Unit) -> Unit:
-    """Return ``claim`` without the clauses that say that something is not in stock: nobody proposes that."""
+    """Return ``claim`` without the clauses that say that something is not in stock, which propose nothing."""
     if not signals.UNAVAILABLE.search(claim.full):
         return claim
     clauses = [] if signals.UNAVAILABLE.search(claim.heading) else _CLAUSES.split(claim.text)
@@ -298,13 +298,13 @@ def _in_stock(claim: Unit) -> Unit:
 _CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=and|but|so|however|yet|whereas|while)|(?= - )")
 
 
-def _without_reasons(said: str) -> str:
+def _without_reasons(text: str) -> str:
     """Return a sentence without the clauses that refuse something else: brackets, reasons, rules.
 
     "Cancelling it removes all items, as I cannot cancel a part" proposes its main clause, and "only delivered
     orders can be returned, and yours is #W1" states the order.
     """
-    main = _REASON.sub(lambda found: "" if signals.REFUSED.search(found[0]) else found[0], said).strip()
+    main = _REASON.sub(lambda match: "" if signals.REFUSED.search(match[0]) else match[0], text).strip()
     return "".join(part for part in _CLAUSES.split(main) if not signals.REFUSED.search(part))
 
 
@@ -324,25 +324,27 @@ _CODES = re.compile(rf"{RETAIL_ID.pattern}|{RESERVATION_ID.pattern}")
 
 
 def _topics(sentence: str) -> set[str]:
-    found = set(topics(sentence))
+    result = set(topics(sentence))
     if "request" in (main := topics(_BRACKET.sub("", sentence))):
-        found = set(main)  # "what would you like changed (items, address or payment)?"
-    if "insurance" in found and "passengers" not in topics(_PER_PERSON.sub("", sentence)):
-        found.discard("passengers")  # "insurance for $30 per passenger"
-    if "trip" in found and len(found) > 1 and len({way[1] for way in _WAYS.finditer(sentence)}) == 1:
-        found.discard("trip")  # "for your one-way trip, which cabin?"
-    if not found and is_choice(sentence) and len({code[0] for code in _CODES.finditer(sentence)}) > 1:
-        found.add("record")  # "is that for AB3CDE or FG7HJK?"
-    if "passengers" in found and not found & {"email", "zip", "user_id"}:
-        found -= {"name", "identity"}
-        found -= {"record", "flights", "items"} if "which of" in sentence else set()  # "which of them flies?"
-    if "address" in found and not found & {"email", "name", "user_id"}:
-        found.discard("zip")  # a part of the address, not of the identity
-    if "payment" in found and not _RECORDS.search(sentence):
-        found -= {"record", "flights"}  # "which of your payment methods"
-    if found & IDENTITY and not wants_identity(sentence):
-        found -= {"email"} if "receive" in sentence or "sent" in sentence else set()
-    return found or {"unclear"}
+        result = set(main)  # "what would you like changed (items, address or payment)?"
+    if "insurance" in result and "passengers" not in topics(_PER_PERSON.sub("", sentence)):
+        result.discard("passengers")  # "insurance for $30 per passenger"
+    if "trip" in result and len(result) > 1 and len({way[1] for way in _WAYS.finditer(sentence)}) == 1:
+        result.discard("trip")  # "for your one-way trip, which cabin?"
+    if not result and is_choice(sentence) and len({code[0] for code in _CODES.finditer(sentence)}) > 1:
+        result.add("record")  # "is that for AB3CDE or FG7HJK?"
+    if "passengers" in result and not result & {"email", "zip", "user_id"}:
+        result -= {"name", "identity"}
+        result -= (
+            {"record", "flights", "items"} if "which of" in sentence else set()
+        )  # "which of them flies?"
+    if "address" in result and not result & {"email", "name", "user_id"}:
+        result.discard("zip")  # a part of the address, not of the identity
+    if "payment" in result and not _RECORDS.search(sentence):
+        result -= {"record", "flights"}  # "which of your payment methods"
+    if result & IDENTITY and not wants_identity(sentence):
+        result -= {"email"} if "receive" in sentence or "sent" in sentence else set()
+    return result or {"unclear"}
 
 
 def _checks(parts: Sequence[Unit], place: int) -> bool:

@@ -89,7 +89,7 @@ def _is_identity_field(sentence: str) -> bool:
 
 
 def _asks_who(sentence: str) -> bool:
-    """Return whether a question is whether the user has or can tell what identifies it, or one to tell it.
+    """Return whether a question asks for data that identify the user, or whether the user has or knows them.
 
     What is done with an email address or a name ("Shall I send it to your email?") is another question.
     """
@@ -178,7 +178,7 @@ _PERFECT = re.compile(r"\b(?:i|we)(?:'ve| have) (?:\w+ly |now |just )*(?!your\b|
 
 
 def _nudge(sentence: str) -> bool:
-    """Return whether a sentence is a question of a few words about nothing: "Proceed?", "Shall I?"."""
+    """Return whether a sentence is a question of a few words that names no object: "Proceed?", "Shall I?"."""
     return len(sentence.split()) <= 4 and not topics(sentence) and not asking.NO_NUDGE.search(sentence)
 
 

@@ -117,9 +117,9 @@ def _governs(text: str, start: int, end: int, spans: Sequence[Span]) -> bool:
 
 def _contents(text: str) -> list[Span]:
     """Return the brackets after a record, in which its contents are listed; brackets may contain others."""
-    found: list[Span] = []
+    spans: list[Span] = []
     for opening in _CONTENTS.finditer(text):
-        if found and opening.start() < found[-1][1]:
+        if spans and opening.start() < spans[-1][1]:
             continue
         depth, end = 1, len(text)
         for bracket in _BRACKET.finditer(text, opening.end()):
@@ -127,8 +127,8 @@ def _contents(text: str) -> list[Span]:
             if not depth:
                 end = bracket.start()
                 break
-        found.append((opening.end() - 1, end))
-    return found
+        spans.append((opening.end() - 1, end))
+    return spans
 
 
 def _subject(text: str, group: Sequence[tuple[int, int]], state: Role, singular: bool = False) -> list[int]:
@@ -139,8 +139,8 @@ def _subject(text: str, group: Sequence[tuple[int, int]], state: Role, singular:
     """
     if state == "none" and not singular:
         return [place for place, _ in group]
-    flat = _BRACKETS.sub(lambda found: " " * len(found[0]), text[: group[-1][1]])
-    cut = max((found.end() for found in _CLAUSE.finditer(flat, group[0][1])), default=group[-1][1])
+    flat = _BRACKETS.sub(lambda match: " " * len(match[0]), text[: group[-1][1]])
+    cut = max((match.end() for match in _CLAUSE.finditer(flat, group[0][1])), default=group[-1][1])
     return [place for place, start in group if start >= cut]
 
 
@@ -270,12 +270,12 @@ def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tu
     events = [(start, end, "mention") for start, end in spans]
     covered = sorted(spans)
     place = 0
-    for found in marks.finditer(text):
-        while place < len(covered) and covered[place][1] <= found.start():
+    for match in marks.finditer(text):
+        while place < len(covered) and covered[place][1] <= match.start():
             place += 1
-        if place < len(covered) and covered[place][0] < found.end():
+        if place < len(covered) and covered[place][0] < match.end():
             continue
-        events.append((found.start(), found.end(), found.lastgroup or ""))
+        events.append((match.start(), match.end(), match.lastgroup or ""))
     return sorted(events)
 
 

@@ -123,7 +123,7 @@ SHORT = re.compile(
 )
 """Says that a payment method does not hold enough money."""
 GIVE_UP = re.compile(r"\bor\b[^?]*\b(?:leav|drop|skip|forget|abandon)\w*\b[^?]*\?$")
-"""Offers among others to leave the request."""
+"""Offers, among other things, to drop the request."""
 USES = re.compile(
     r"\b(?:shall|should|may|can|could) i (?:also )?(?:use|charge|put|take|apply|bill|refund|debit)\b|"
     r"\b(?:would|do) you (?:also )?(?:like|want|prefer|wish)(?: to use)?\b|"
@@ -318,7 +318,7 @@ FUTURE = any_of(
     r"once you|about to|"
     r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship|reimburs))",
 )  # fmt: skip
-"""States what is currently so, or has not been done yet."""
+"""States the current state, or what has not been done yet."""
 REFUND_TIME = re.compile(
     r"\brefund[^.?!\n]*\b(?:days?|weeks?|hours?|immediate\w*|instant\w*|right away|at once|"
     r"straight away|today)\b|"

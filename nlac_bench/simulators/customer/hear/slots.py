@@ -13,29 +13,29 @@ def spoken(
     units: Sequence[Unit], find: Callable[[str], Iterable[tuple[int, int, str]]]
 ) -> list[tuple[str, Role, str]]:
     """Return the values that ``find`` sees in each unit (not in its heading), with role and clause."""
-    said = []
+    values = []
     for unit in units:
         text, offset = unit.full, len(unit.full) - len(unit.text)
-        found = sorted(span for span in find(text) if span[0] >= offset)
-        roles = value_roles(text, [(start, end) for start, end, _ in found])
-        for (start, end, value), role in zip(found, roles, strict=True):
+        spans = sorted(span for span in find(text) if span[0] >= offset)
+        roles = value_roles(text, [(start, end) for start, end, _ in spans])
+        for (start, end, value), role in zip(spans, roles, strict=True):
             stop = _CLAUSE.search(text, end)
-            before = max((found.end() for found in _CLAUSE.finditer(text, 0, start)), default=0)
-            said.append((value, role, text[before : stop.start() if stop else len(text)]))
-    return said
+            before = max((match.end() for match in _CLAUSE.finditer(text, 0, start)), default=0)
+            values.append((value, role, text[before : stop.start() if stop else len(text)]))
+    return values
 
 
 _CLAUSE = re.compile(r";|, (?:and|but|while|whereas|with|so)\b")
 
 
-def _proposes(said: Sequence[tuple[str, Role, str]], own: str) -> bool | None:
+def _proposes(values: Sequence[tuple[str, Role, str]], own: str) -> bool | None:
     """Return whether the value proposed is ``own``; None if no value is proposed.
 
     A value without a governing word counts only if no other is proposed outright; of several that are
     proposed, the last one decides.
     """
-    new = [value for value, role, _ in said if role == "new"]
-    plain = [value for value, role, _ in said if role == "none"]
+    new = [value for value, role, _ in values if role == "new"]
+    plain = [value for value, role, _ in values if role == "none"]
     if new:
         return new[-1] == own and (own in new)
     return own in plain and plain[-1] == own if plain else None
@@ -85,23 +85,23 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
         paid.original and _ORIGINAL.search(joined(units))
     ):
         return True
-    heard = [
+    mentioned = [
         (value, role)
         for value, role, clause in named
         if not (goal.kind == "order_payment" and _REFUND.search(clause))
     ]
-    said = [(value, role) for value, role in heard if role not in ("present", "context", "kept")]
+    proposed = [(value, role) for value, role in mentioned if role not in ("present", "context", "kept")]
     # "I'd bill what isn't free to your Visa" keeps nothing
-    said = said or [(value, role) for value, role in heard if role == "kept"]
-    if any(role == "new" for _, role in said) and goal.kind != "return":
-        said = [(value, role) for value, role in said if role == "new"]
-    ids = {value for value, _ in said if PAYMENT_ID.fullmatch(value)}
+    proposed = proposed or [(value, role) for value, role in mentioned if role == "kept"]
+    if any(role == "new" for _, role in proposed) and goal.kind != "return":
+        proposed = [(value, role) for value, role in proposed if role == "new"]
+    ids = {value for value, _ in proposed if PAYMENT_ID.fullmatch(value)}
     if ids:
         return paid.id not in ids or (len(ids) > 1 and goal.kind not in ("order_payment", "book"))
-    fours = {value for value, _ in said if value.isdigit()}
+    fours = {value for value, _ in proposed if value.isdigit()}
     if fours and paid.source == "credit_card" and paid.last_four:
         return paid.last_four not in fours
-    sources = {value for value, _ in said if not value.isdigit()}
+    sources = {value for value, _ in proposed if not value.isdigit()}
     brands = set(_BRANDS.findall(paid.words.lower()))
     if brands and sources == {"credit_card"}:  # "your Visa card" is not "your Mastercard"
         written = set(_BRANDS.findall(joined(units)))
@@ -124,7 +124,7 @@ _RULE = re.compile(
 
 
 def names_payment(units: Sequence[Unit], goal: Goal) -> bool:
-    """Return whether ``units`` name the goal's payment method, in whatever role."""
+    """Return whether ``units`` name the goal's payment method, in any role."""
     paid = goal.payment
     named = {value for value, _, _ in spoken(units, _own_methods)}
     if paid is None or not named or _absent(named, paid):
@@ -155,7 +155,7 @@ def methods(text: str) -> Iterable[tuple[int, int, str]]:
 
 
 def _absent(named: set[str], paid: Payment) -> bool:
-    """Return whether methods are ``named``, in whatever role, but ``paid`` is not one of them."""
+    """Return whether methods are ``named``, in any role, but ``paid`` is not one of them."""
     ids = {value for value in named if PAYMENT_ID.fullmatch(value)}
     if ids:  # those of other sources may stand beside the user's in words: "your Visa, no longer paypal_123"
         others = {value for value in ids if not value.startswith(paid.source)}
@@ -186,7 +186,7 @@ _CABIN = re.compile(
 def wrong_cabin(units: Sequence[Unit], goal: Goal) -> bool:
     if goal.cabin is None:
         return False
-    said = spoken(units, lambda text: ((*m.span(), m.lastgroup or "") for m in _CABIN.finditer(text)))
-    if said and goal.cabin not in {value for value, _, _ in said}:
+    values = spoken(units, lambda text: ((*m.span(), m.lastgroup or "") for m in _CABIN.finditer(text)))
+    if values and goal.cabin not in {value for value, _, _ in values}:
         return True
-    return _proposes([s for s in said if s[1] in ("new", "none")], goal.cabin) is False
+    return _proposes([s for s in values if s[1] in ("new", "none")], goal.cabin) is False

@@ -16,17 +16,17 @@ def normalise(text: str) -> str:
     if len(_ANSWERED.findall(text)) > 1:
         text = _ANSWERED.sub(r"\1:", text)
     text = _THUMBS.sub("yes or no", text)
-    text = _CORRECTS.sub(lambda found: f"anything{found['else'] or ''} to correct", text)
-    text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
+    text = _CORRECTS.sub(lambda match: f"anything{match['else'] or ''} to correct", text)
+    text = _COLLOQUIAL.sub(lambda match: _WRITTEN_OUT[match[1]], _PICTURE.sub(". ", text))
     text = _PLURAL.sub("s", text)
     text = _UNMARKED.sub(r"\g<0>?", text)
     text = _STRUCK.sub(r"from \1 ->", text)
     text = _ARROW.sub(" -> ", _TITLE.sub("", text.replace("<br>", ", ").replace("__", "")))
-    text = _MONTH_FIRST.sub(lambda found: _iso(found[2], found[1], found[3]), text)
-    text = _DAY_FIRST.sub(lambda found: _iso(found[1], found[2], found[3]), text)
-    british = any(int(found[1]) > 12 for found in _SLASHED.finditer(text))
-    text = _SLASHED.sub(lambda found: _numbers(found[1], found[2], found[3], day_first=british), text)
-    text = _DOTTED.sub(lambda found: _numbers(found[1], found[2], found[3], day_first=True), text)
+    text = _MONTH_FIRST.sub(lambda match: _iso(match[2], match[1], match[3]), text)
+    text = _DAY_FIRST.sub(lambda match: _iso(match[1], match[2], match[3]), text)
+    british = any(int(match[1]) > 12 for match in _SLASHED.finditer(text))
+    text = _SLASHED.sub(lambda match: _numbers(match[1], match[2], match[3], day_first=british), text)
+    text = _DOTTED.sub(lambda match: _numbers(match[1], match[2], match[3], day_first=True), text)
     text = _YEAR_FIRST.sub(r"\1-\2-\3", text)
     return re.sub(r"[ \t]+", " ", text)
 
@@ -69,7 +69,7 @@ _PICTURE = re.compile(
     r"should|do|does|would|"
     r"can|could|may|is|are|i|we|let|please|just|if|any\w*|need)\b)"
 )
-"""A picture that separates two sentences in place of a full stop."""
+"""An emoji that separates two sentences in place of a full stop."""
 _THUMBS = re.compile(
     r"👍\W{0,3}(?:or|/)\W{0,3}👎|\byay or nay\b|\byea or nay\b|\bgo or no[- ]go\b|\bdeal or no deal\b|"
     r"\by or n\b|(?:\[[ x_]?\]|[☐□○]) ?yes\W+(?:\[[ x_]?\]|[☐□○])? ?no\b"

@@ -30,7 +30,7 @@ class Unit:
 
 def units(message: str) -> list[Unit]:
     """Return the units of ``message``."""
-    found: list[Unit] = []
+    result: list[Unit] = []
     heading, listed, blank = "", False, False
     open_line = False  # the last unit is a line that the next line may continue, as in an address
     columns: list[str] | None = None
@@ -38,7 +38,7 @@ def units(message: str) -> list[Unit]:
     for number, raw in enumerate(lines):
         line = raw.strip()
         if not line:
-            blank, open_line = True, open_line and _DANGLES.search(found[-1].text) is not None
+            blank, open_line = True, open_line and _DANGLES.search(result[-1].text) is not None
             if listed:
                 heading = ""
             listed = False
@@ -49,13 +49,13 @@ def units(message: str) -> list[Unit]:
                 columns = _cells(lines[number - 1]) if number else None
                 if columns and sum(map(bool, columns)) == 1:  # a title
                     columns = None
-                if found and columns and any(columns) and not _FILLED.search(found[-1].text):
-                    found.pop()  # names of columns; a first row with values belongs to the table's contents
+                if result and columns and any(columns) and not _FILLED.search(result[-1].text):
+                    result.pop()  # names of columns; a first row with values belongs to the table's contents
                 if columns and any(map(_EXAMPLE.search, columns)):  # what is needed, with an example of each
                     heading = _NEEDED
-                    found.append(Unit(heading))
+                    result.append(Unit(heading))
             elif any(cells):
-                found.append(Unit(_row(cells, columns), heading))
+                result.append(Unit(_row(cells, columns), heading))
             listed, open_line, blank = True, False, False
             continue
         columns = None
@@ -66,16 +66,16 @@ def units(message: str) -> list[Unit]:
             inner = line[0].isdigit() and following[:1] in ("-", "+") and not _ENDS.search(text)
             if text.endswith(":") or inner:
                 heading = ""
-                found.append(Unit(text))
+                result.append(Unit(text))
                 heading, listed = text, False
                 continue
             listed = True
             open_line = False
         elif open_line and (
-            _DANGLES.search(found[-1].text)
+            _DANGLES.search(result[-1].text)
             or not (text.endswith("?") or blank or _LABELLED.match(text))  # "order: …" is a line of its own
         ):
-            found[-1] = Unit(f"{found[-1].text}, {text}", found[-1].heading)
+            result[-1] = Unit(f"{result[-1].text}, {text}", result[-1].heading)
             open_line = not _ENDS.search(text)
             blank = False
             continue
@@ -88,23 +88,23 @@ def units(message: str) -> list[Unit]:
                 heading = ""
             if head:
                 sentences = _sentences(text)
-                found += [Unit(sentence) for sentence in sentences]
+                result += [Unit(sentence) for sentence in sentences]
                 heading = sentences[-1]
                 listed, open_line, blank = False, False, False
                 continue
             if blank and not listed and heading:
-                told = found[-1].heading == heading and text.endswith((".", "!", "?"))  # a new paragraph
-                heading = "" if told or not heading.endswith(":") else heading
+                complete = result[-1].heading == heading and text.endswith((".", "!", "?"))  # a new paragraph
+                heading = "" if complete or not heading.endswith(":") else heading
         sentences = _sentences(text)
-        found += [Unit(sentence, heading) for sentence in sentences]
+        result += [Unit(sentence, heading) for sentence in sentences]
         if not bullet:
             open_line = not _ENDS.search(text)
             if not open_line:
                 heading = ""
         blank = False
-    if len(found) > MAX_UNITS:
-        found = found[: MAX_UNITS // 2] + found[-MAX_UNITS // 2 :]
-    return found
+    if len(result) > MAX_UNITS:
+        result = result[: MAX_UNITS // 2] + result[-MAX_UNITS // 2 :]
+    return result
 
 
 def joined(parts: Sequence[Unit]) -> str:
@@ -117,14 +117,14 @@ def _spread(line: str) -> list[str]:
     if len(_DASHED.findall(line)) > 1:
         return _DASHED.sub("\n- ", line).strip("\n").split("\n")
     marks: list[re.Match[str]] = []
-    for found in _ENUMERATOR.finditer(line):
-        before = line[: found.start()]
+    for match in _ENUMERATOR.finditer(line):
+        before = line[: match.start()]
         value = marks and before.rstrip().endswith(":")  # "now: 1. requested: 2."
         value = value or (
-            found[0].strip().endswith(")") and before.count("(") > before.count(")")
+            match[0].strip().endswith(")") and before.count("(") > before.count(")")
         )  # "(brand: A)"
-        if not value and (found[1] == _following(marks[-1][1]) if marks else found[1] in "1a"):
-            marks.append(found)
+        if not value and (match[1] == _following(marks[-1][1]) if marks else match[1] in "1a"):
+            marks.append(match)
     if len(marks) < 2:
         return [line]
     ends = [*(mark.start() for mark in marks[1:]), len(line)]
@@ -170,7 +170,7 @@ def _row(cells: list[str], columns: list[str] | None) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    text = _SHORT.sub(lambda found: found[0].replace(".", "\0"), text)
+    text = _SHORT.sub(lambda match: match[0].replace(".", "\0"), text)
     parts = [part.replace("\0", ".").strip() for part in _SPLIT.split(text) if part.strip()] or [text]
     parts = [_LEAD.sub("", _conditional(part)) for part in parts]
     return [question for part in parts for question in _questions(part)]
@@ -181,7 +181,7 @@ def _conditional(sentence: str) -> str:
     if not _SHOULD.match(sentence):
         return sentence
     sentence = f"if{sentence.removeprefix('should')}"
-    return _BE.sub(lambda found: f"{found[1]} {'are' if found[2] in _PLURALS else 'is'}", sentence)
+    return _BE.sub(lambda match: f"{match[1]} {'are' if match[2] in _PLURALS else 'is'}", sentence)
 
 
 def _questions(sentence: str) -> list[str]:

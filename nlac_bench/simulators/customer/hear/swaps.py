@@ -1,4 +1,4 @@
-"""Tells what is given from what is received in "exchange A for B" and "change A to B".
+"""Distinguishes what is given from what is received in "exchange A for B" and "change A to B".
 
 The verb's object is what the user has, and what follows the preposition is what the user gets, whichever
 words describe them. A value that another word calls the present one or the kept one keeps that role.
@@ -48,25 +48,25 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 
 def swapped(text: str, spans: Sequence[Span], roles: Sequence[Role]) -> list[Role]:
     """Return ``roles`` of the values at ``spans``, with those that an exchange gives as present."""
-    told = list(roles)
-    flat = _BRACKETS.sub(lambda found: "_" * len(found[0]), text)
+    result = list(roles)
+    flat = _BRACKETS.sub(lambda positions: "_" * len(positions[0]), text)
     for verbs, joints, others, gives in _GRAMMAR:
         for verb in verbs.finditer(flat):
             stop = _STOP.search(flat, verb.end())
             begin, end = verb.end(), stop.start() if stop else len(flat)
             if others.search(flat, begin, end):
                 continue
-            found = ([mark.start() for mark in joint.finditer(flat, begin, end)] for joint in joints)
-            marks = next(filter(None, found), [])
+            positions = ([mark.start() for mark in joint.finditer(flat, begin, end)] for joint in joints)
+            marks = next(filter(None, positions), [])
             for mark, after in pairwise([*marks, end]):
                 cuts = [cut.start() for cut in _NEXT.finditer(flat, mark, after)] if after < end else []
                 limit = cuts[-1] if cuts else after
                 first = [i for i, (start, _) in enumerate(spans) if begin <= start < mark]
                 second = [i for i, (start, _) in enumerate(spans) if mark < start < limit]
                 if first and second:
-                    _mark(told, first, second) if gives else _mark(told, second, first)
+                    _mark(result, first, second) if gives else _mark(result, second, first)
                 begin = limit
-    return _moved(flat, spans, told)
+    return _moved(flat, spans, result)
 
 
 _MOVES = re.compile(

@@ -1,1 +1,1 @@
-"""What the customer wants and knows, and the words for it."""
+"""Describes what the customer wants and knows, and writes it as text."""

@@ -147,7 +147,7 @@ def join(parts: Sequence[str]) -> str:
 
 def second_person(text: str) -> str:
     """Convert ``text`` from the first to the second person, for instructions."""
-    return _FIRST_PERSON.sub(lambda found: _SECOND_PERSON[found[0]], text)
+    return _FIRST_PERSON.sub(lambda match: _SECOND_PERSON[match[0]], text)
 
 
 _SECOND_PERSON = {

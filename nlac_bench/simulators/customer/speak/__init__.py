@@ -1,1 +1,1 @@
-"""What the customer answers."""
+"""Decides what the customer answers."""

@@ -5,7 +5,7 @@ from collections.abc import Set
 from nlac_bench.simulators.customer.compare import check, choices
 from nlac_bench.simulators.customer.hear import actions, naming
 from nlac_bench.simulators.customer.hear.identity import IDENTITY
-from nlac_bench.simulators.customer.hear.reading import Reading
+from nlac_bench.simulators.customer.hear.reading import MessageReading
 from nlac_bench.simulators.customer.hear.structure import joined
 from nlac_bench.simulators.customer.intent.goals import Goal
 from nlac_bench.simulators.customer.speak import speech
@@ -15,7 +15,7 @@ from nlac_bench.simulators.customer.speak.moves import Moves
 class Answers(Moves):
     """The answers to an agent's questions, in the order in which they are asked."""
 
-    def _told(self, heard: Reading, goal: Goal) -> tuple[frozenset[str], str]:
+    def _told(self, heard: MessageReading, goal: Goal) -> tuple[frozenset[str], str]:
         """Return the topics of the questions that the user can answer, and the answer."""
         topics = heard.asks - {"unclear"} - IDENTITY
         chosen = choices.answer(heard, goal, self._script, self._pick)
@@ -28,7 +28,7 @@ class Answers(Moves):
             told = speech.details([topics], goal, self._pick)
         return topics, told
 
-    def _details(self, heard: Reading, without: Set[str], goal: Goal) -> str:
+    def _details(self, heard: MessageReading, without: Set[str], goal: Goal) -> str:
         """Return what the questions ask for, in their order, except ``without`` and the identity."""
         asked = [
             topics if speech.details([topics], goal, self._pick) else choices.about(unit.text, goal)
@@ -37,7 +37,7 @@ class Answers(Moves):
         asked.append(frozenset({"complete"} if heard.complete else ()))
         return speech.details([topics - without - IDENTITY for topics in asked], goal, self._pick)
 
-    def _identify(self, heard: Reading, goal: Goal) -> str:
+    def _identify(self, heard: MessageReading, goal: Goal) -> str:
         """Answer a message that asks who the user is, and its other questions in their order."""
         told = speech.identity(heard.asks, self._script.person, self._pick)
         place = next(place for place, topics in enumerate(heard.asked) if topics & IDENTITY)
@@ -57,7 +57,7 @@ class Answers(Moves):
         also = self._pick(speech.ALSO_YES) if self._agrees(heard, goal) else ""
         return self._tell(heard.asks, " ".join(filter(None, (before, told, after, also))))
 
-    def _agrees(self, heard: Reading, goal: Goal) -> bool:
+    def _agrees(self, heard: MessageReading, goal: Goal) -> bool:
         """Return whether a yes-or-no question beside one about the identity names what the user wants."""
         asked = [unit for unit in heard.proposed if unit.text.endswith("?")]
         return (
@@ -68,8 +68,8 @@ class Answers(Moves):
             and (not goal.items or naming.names_items(heard.claims, goal))
         )
 
-    def _identify_again(self, heard: Reading, goal: Goal) -> str:
-        """Answer that the user was not found: with what it has not told yet, if there is such."""
+    def _identify_again(self, heard: MessageReading, goal: Goal) -> str:
+        """Answer that the user was not found, with identity data that it has not told yet, if any."""
         person, given = self._script.person, self._now.given
         if not given and heard.asks & IDENTITY:
             return self._identify(heard, goal)
@@ -78,11 +78,11 @@ class Answers(Moves):
         return self._say_again(f"{told} {self._details(heard, {'request'}, goal)}".strip())
 
     def _introduce(self, asks: Set[str]) -> None:
-        """Note which data of its identity the user tells when it is asked for ``asks``."""
+        """Record which identity data the user tells when it is asked for ``asks``."""
         self._now.introduced = True
         self._now.given |= {speech.identity_key(asks, self._script.person)}
 
-    def _known_identity(self, heard: Reading) -> bool:
+    def _known_identity(self, heard: MessageReading) -> bool:
         """Return whether the message shows the identity and asks for a yes: "your email is …, right?"."""
         person = self._script.person
         known = [value.lower() for value in (person.email, person.user_id) if value]

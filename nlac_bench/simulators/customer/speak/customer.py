@@ -7,7 +7,7 @@ from typing import Self
 from nlac_bench.simulators.customer.compare import check, choices, goods, outcome
 from nlac_bench.simulators.customer.hear import actions, naming, signals
 from nlac_bench.simulators.customer.hear.identity import IDENTITY, wants_identity
-from nlac_bench.simulators.customer.hear.reading import Reading, read
+from nlac_bench.simulators.customer.hear.reading import MessageReading, read
 from nlac_bench.simulators.customer.hear.structure import joined
 from nlac_bench.simulators.customer.intent import phrases as say
 from nlac_bench.simulators.customer.intent.goals import STOP, Goal, Script
@@ -21,8 +21,8 @@ class Customer(Answers):
 
     It opens with a request, identifies itself and gives details when asked, answers choices, confirms a
     proposal only if nothing in it contradicts its goal, corrects wrong values, changes its mind if its script
-    says so, accepts refusals of forbidden requests, and ends with ``STOP``. What it was not asked for and has
-    not said, it does not tell; after a message that it cannot read it asks what was meant or repeats what it
+    says so, accepts refusals of forbidden requests, and ends with ``STOP``. It tells
+    only what it is asked for; after a message that it cannot read it asks what was meant or repeats what it
     has said. Reading a message (``hear``) and comparing it with the goal (``compare``) are separate from
     deciding what to answer, which is done here. The customer sees only the conversation, and gives up after
     repeated wrong proposals or many turns without progress.
@@ -67,7 +67,7 @@ class Customer(Answers):
 
     # --- the dialogue policy --------------------------------------------------------------------
 
-    def _answer(self, heard: Reading, introduced: bool) -> str:
+    def _answer(self, heard: MessageReading, introduced: bool) -> str:
         """Return the reply; ``introduced``: the user's last message told its identity."""
         goal = self._goal
         if heard.slips and not check.names_target(heard.claims, goal, self._script):
@@ -112,7 +112,7 @@ class Customer(Answers):
             return self._proposed(heard, goal)
         return self._asked(heard, goal)
 
-    def _asked(self, heard: Reading, goal: Goal) -> str:
+    def _asked(self, heard: MessageReading, goal: Goal) -> str:
         """Answer a message that proposes nothing: questions, choices, notes, or nothing readable."""
         topics, told = self._told(heard, goal)
         if told:
@@ -138,14 +138,14 @@ class Customer(Answers):
         read_it = bool(heard.claims) and "unclear" not in heard.asks and len(heard.text.split()) > 3
         return self._restate(goal, speech.HEARD if read_it else speech.UNCLEAR)
 
-    def _names_goal(self, heard: Reading, goal: Goal) -> bool:
+    def _names_goal(self, heard: MessageReading, goal: Goal) -> bool:
         text = joined(heard.claims)
         return actions.fits(text, goal) or actions.names_action(text)
 
-    def _reported(self, heard: Reading, goal: Goal) -> bool:
+    def _reported(self, heard: MessageReading, goal: Goal) -> bool:
         """Return whether the agent says that the goal has been fulfilled.
 
-        What was not agreed is done only if its own action is reported, and nothing about it is asked.
+        A goal that was not agreed counts as done only if the message reports its action and asks nothing.
         """
         if goal.kind == "ask":
             return False
@@ -167,7 +167,7 @@ class Customer(Answers):
             and not check.misreported(heard, goal, self._script, self._now.goal)
         )
 
-    def _refused(self, heard: Reading, goal: Goal) -> str:
+    def _refused(self, heard: MessageReading, goal: Goal) -> str:
         if goal.fallback:
             return self._replace(goal.fallback, speech.THEN)
         if goal.forbidden:
@@ -182,7 +182,7 @@ class Customer(Answers):
             told or f"{self._pick(speech.SURE)} {speech.want(goal, self._now.told | speech.CORE, self._pick)}"
         )
 
-    def _proposed(self, heard: Reading, goal: Goal) -> str:
+    def _proposed(self, heard: MessageReading, goal: Goal) -> str:
         claims = joined(heard.claims)
         if goal.kind in ("ask", "other"):
             if check.objections(heard.claims, goal, self._script, self._now.goal):
@@ -241,7 +241,7 @@ class Customer(Answers):
             yes = f"{yes} {speech.details([{'items'}], goal, self._pick)}"
         return self._say_again(self._ask_back(yes, goal))
 
-    def _decline(self, heard: Reading, goal: Goal) -> str:
+    def _decline(self, heard: MessageReading, goal: Goal) -> str:
         """Decline an offer of something else as well, and answer the rest of the message."""
         no = self._pick(speech.NOT_ALSO)
         if self._reported(heard, goal) or heard.proposed or heard.asked:

@@ -51,7 +51,7 @@ BACK = ("How long will the refund take, by the way?", "When can I expect the ref
 """Questions that a user asks back now and then when the agent is about to refund something."""
 
 CORE = frozenset({"record", "items", "options", "reason", "address", "cabin", "flights", "route"})
-"""Topics of a request that a user tells who is asked what to do; money and extras only when asked for."""
+"""Topics that a user tells when asked what to do; payment and extras are told only when asked for."""
 ALL = CORE | {"payment", "passengers", "bags", "insurance", "trip", "complete"}
 SHORT = frozenset({"record", "items", "route"})
 """Topics of a request without its details."""
@@ -123,7 +123,7 @@ def identity(asks: Set[str], person: Person, pick: say.Pick) -> str:
 
 
 def identity_key(asks: Set[str], person: Person) -> str:
-    """Return by which of its data ``identity`` identifies the user: user_id, email or zip."""
+    """Return which datum of ``identity`` identifies the user: user_id, email or zip."""
     if person.user_id:
         return "user_id"
     by_name = person.zip and (not person.email or ("zip" in asks and "email" not in asks))
@@ -150,8 +150,8 @@ def identity_again(person: Person, given: Set[str], pick: say.Pick) -> str:
 def details(asked: Iterable[Set[str]], goal: Goal, pick: say.Pick) -> str:
     """Return the slots of each question, in order, as far as the goal has them; empty if it has none."""
     topics = dict.fromkeys(topic for asks in asked for topic in _ORDER if topic in asks)
-    found = [told for topic in topics if (told := _detail(topic, goal, pick))]
-    return " ".join(dict.fromkeys(found))
+    texts = [text for topic in topics if (text := _detail(topic, goal, pick))]
+    return " ".join(dict.fromkeys(texts))
 
 
 def once(text: str) -> str:
@@ -266,7 +266,7 @@ def _airline_request(goal: Goal, topics: Set[str], lead: str, what: str, pick: s
 
 
 def _source(goal: Goal, topics: Set[str], word: str = "from") -> str:
-    """Return where the goods are from; nothing if the user knows no more of the order than them."""
+    """Return which order the goods are from; empty if the user knows the order only by its goods."""
     if "record" not in topics or (goal.record is None and any(t.product in goal.hint for t in goal.items)):
         return ""
     return f" {word} {say.record(goal)}"

@@ -1,1 +1,1 @@
-"""Whether the answer means what the gold answer means."""
+"""Compares an answer with the gold answer."""

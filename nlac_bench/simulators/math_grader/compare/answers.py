@@ -255,21 +255,21 @@ def _digits(digits: str) -> str:
 
 
 def _same_texts(gold: Node, pred: Node) -> bool:
-    said = []
+    texts = []
     for node in (gold, pred):
         if node.op in ("text", "sym"):
-            said.append(words(str(node.value)))
+            texts.append(words(str(node.value)))
         elif node.op == "mul" and all(arg.op in ("text", "sym", "const") for arg in node.args):
             space = " " if any(arg.op == "text" for arg in node.args) else ""
-            said.append(words(space.join(str(arg.value) for arg in node.args)))
+            texts.append(words(space.join(str(arg.value) for arg in node.args)))
         else:
             return False
-    if not said[0] or (gold.op == "sym" and pred.op == "sym"):
+    if not texts[0] or (gold.op == "sym" and pred.op == "sym"):
         return False
-    stated = after_link(said[1])
-    if str(gold.value)[:1].isupper() and said[0] == before_link(said[1]):  # Evelyn has the greatest speed
+    stated = after_link(texts[1])
+    if str(gold.value)[:1].isupper() and texts[0] == before_link(texts[1]):  # Evelyn has the greatest speed
         return True
-    return said[0] in (said[1], stated, without_class(stated))
+    return texts[0] in (texts[1], stated, without_class(stated))
 
 
 def _same_values(gold: Node, pred: Node) -> bool:

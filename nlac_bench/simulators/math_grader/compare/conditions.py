@@ -90,16 +90,16 @@ def _is_met(kind: str, body: str, answer: Node) -> bool:
         kind, body = "rejected", _EXTRANEOUS.sub("", body)
     if kind == "place" and (domain := _DOMAIN.fullmatch(body)):
         return domain["letter"] in symbols(answer)
-    said = words(body)
+    condition = words(body)
     if kind == "form":  # when simplified
-        return not _ALTERNATIVES.intersection(said.split())
+        return not _ALTERNATIVES.intersection(condition.split())
     conditions = _relations(body)
     if kind == "rejected":
         return conditions is not None and excludes(answer, conditions)
     if conditions is None:
-        aside = kind == "bracket" and bool(_WORDS_ONLY.fullmatch(body)) and is_aside(said)
-        return aside or (kind == "reason" and not _ALTERNATIVES.intersection(said.split()))
-    if _ALTERNATIVES.intersection(said.split()):
+        aside = kind == "bracket" and bool(_WORDS_ONLY.fullmatch(body)) and is_aside(condition)
+        return aside or (kind == "reason" and not _ALTERNATIVES.intersection(condition.split()))
+    if _ALTERNATIVES.intersection(condition.split()):
         return False
     if kind == "place" and [one.op for one in conditions] == ["tuple"]:  # the maximum 10 at (2, 4)
         return not any(one.op == "tuple" for one in walk(answer)) and not symbols(conditions[0])
@@ -129,10 +129,10 @@ def _split(text: str, start: int, stop: int) -> tuple[str, str]:
     inside = head.count("{") - head.count("}")
     head = _BEFORE_CLAUSE.sub("", head)
     if inside == 1:  # the clause starts in a \text{…}
-        said, _, rest = body.partition("}")
-        if said.strip(" ()") and not re.search(r"[=<>\\]", said):
-            said = f"\\text{{{said}}}"
-        body = f"{said} {rest}"
+        condition, _, rest = body.partition("}")
+        if condition.strip(" ()") and not re.search(r"[=<>\\]", condition):
+            condition = f"\\text{{{condition}}}"
+        body = f"{condition} {rest}"
         head += "}" * (head.count("{") - head.count("}"))
     return head.strip(), _balanced(body).strip(" ,.")
 

@@ -108,14 +108,14 @@ def pieces(node: Node) -> list[Node] | None:
     """Return a set of real numbers as disjoint intervals in order; None for anything else."""
     evaluate = Evaluator(256, 0)
     try:
-        found = _pieces(node, evaluate)
+        parts = _pieces(node, evaluate)
     except Undefined:
         return None
-    if found is None:
+    if parts is None:
         return None
     return [
         Node("tuple", (low.node, high.node), ("(" if low.side else "[") + (")" if high.side else "]"))
-        for low, high in _merged(found)
+        for low, high in _merged(parts)
     ]
 
 
@@ -135,13 +135,13 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
         within = _pieces(inside, evaluate)
         return None if within is None else _outside(_merged(within))
     if node.op in ("union", "list", "set"):
-        found: list[_Piece] = []
+        parts: list[_Piece] = []
         for arg in node.args:
             part = _single(Node("set", (arg,)), evaluate) if node.op == "set" else _pieces(arg, evaluate)
             if part is None:
                 return None
-            found.extend(part)
-        return found
+            parts.extend(part)
+        return parts
     return _single(node, evaluate)
 
 
@@ -166,18 +166,18 @@ def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
 
     Commas denote the union of disjoint conditions (`x < 1, x > 2`), else the intersection (`x > 1, x < 2`).
     """
-    found: list[_Piece] = []
+    result: list[_Piece] = []
     common: list[_Piece] | None = None
     for arg in node.args:
         part = _pieces(arg, evaluate)
-        if part is None or len(found) > MAX_PIECES:
+        if part is None or len(result) > MAX_PIECES:
             return None
-        found.extend(part)
+        result.extend(part)
         common = part if common is None else _common(common, part)
     if node.value in ("and", "or"):
-        return found if node.value == "or" else common
-    apart = sum(bool(_common([one], [other])) for i, one in enumerate(found) for other in found[:i]) == 0
-    return found if apart else common
+        return result if node.value == "or" else common
+    apart = sum(bool(_common([one], [other])) for i, one in enumerate(result) for other in result[:i]) == 0
+    return result if apart else common
 
 
 def _single(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
@@ -195,34 +195,34 @@ def _single(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
 
 
 def _common(left: list[_Piece], right: list[_Piece]) -> list[_Piece]:
-    found = []
+    common = []
     for low, high in left:
         for other_low, other_high in right:
             start = max(low, other_low, key=lambda end: end.order)
             stop = min(high, other_high, key=lambda end: end.order)
             if start.order <= stop.order:
-                found.append((start, stop))
-    return found
+                common.append((start, stop))
+    return common
 
 
 def _outside(inside: list[_Piece]) -> list[_Piece]:
     """Return the complement of a sorted list of disjoint pieces."""
     infinity = Evaluator(256, 0)(_INFINITY)
     start = _End(-infinity, _MINUS_INFINITY, 1)
-    found = []
+    gaps = []
     for low, high in inside:
         stop = _End(low.value, low.node, low.side - 1)  # up to the beginning of the piece
         if start.order <= stop.order:
-            found.append((start, stop))
+            gaps.append((start, stop))
         start = _End(high.value, high.node, high.side + 1)
-    found.append((start, _End(infinity, _INFINITY, -1)))
-    return found
+    gaps.append((start, _End(infinity, _INFINITY, -1)))
+    return gaps
 
 
-def _merged(found: list[_Piece]) -> list[_Piece]:
+def _merged(unsorted: list[_Piece]) -> list[_Piece]:
     """Return the pieces in order; those that touch or overlap are merged, empty ones are left out."""
     result: list[_Piece] = []
-    for low, high in sorted(found, key=lambda piece: piece[0].order):
+    for low, high in sorted(unsorted, key=lambda piece: piece[0].order):
         if low.order > high.order:
             continue
         # (0, 1) and [1, 2) touch: the first ends just before 1, the second starts at 1.

@@ -248,8 +248,8 @@ def _needs_algebra(gold: Node, pred: Node) -> bool:
     Two series with different spelling are treated as different: if a closed form is asked for, one side has
     no series.
     """
-    found = [{str(one.value) for one in walk(tree) if one.op == "opaque"} for tree in (gold, pred)]
-    either = found[0] | found[1]
+    opaque = [{str(one.value) for one in walk(tree) if one.op == "opaque"} for tree in (gold, pred)]
+    either = opaque[0] | opaque[1]
     if either & _SYMBOLIC or any(name.startswith("determinant") for name in either):
         return True
-    return bool(found[0] & _SERIES) != bool(found[1] & _SERIES)
+    return bool(opaque[0] & _SERIES) != bool(opaque[1] & _SERIES)

@@ -35,18 +35,18 @@ _REALS = frozenset(("all real numbers", "all reals", "all real x", "real numbers
 def plain(node: Node) -> Node:
     """Return what a text or a label denotes: `four` is 4, `no solution` the empty set, `M(-2, 1)` a point."""
     if node.op == "text":
-        said = words(node.value)
-        if (bare := without_fillers(said)) in NUMBER_WORDS:
+        text = words(node.value)
+        if (bare := without_fillers(text)) in NUMBER_WORDS:
             return num(NUMBER_WORDS[bare])
-        if scaled_number := _SCALED_NUMBER.fullmatch(said):
+        if scaled_number := _SCALED_NUMBER.fullmatch(text):
             return num(Fraction(scaled_number[1]) * _SCALES[scaled_number[2]])
-        if said.removeprefix("there is ").removeprefix("there are ") in _NOTHING:
+        if text.removeprefix("there is ").removeprefix("there are ") in _NOTHING:
             return Node("set")
-        if said in ("infinity", "positive infinity"):
+        if text in ("infinity", "positive infinity"):
             return Node("const", value="oo")
-        if said == "negative infinity":
+        if text == "negative infinity":
             return Node("neg", (Node("const", value="oo"),))
-        if said in _REALS:
+        if text in _REALS:
             return Node("sym", value="mathbb sym:R()")
     if node.op == "rel" and node.value == ("equiv",) and is_name(node.args[0]):  # x \equiv 3 \pmod 7
         return node.args[1]

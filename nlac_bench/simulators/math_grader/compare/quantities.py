@@ -27,9 +27,9 @@ def is_quantity(side: Node, value: Node) -> bool:
     """
     if side.op == "tuple":
         return all(is_name(part) or is_quantity(part, value) for part in side.args)
-    said = {word for one in walk(side) if one.op == "text" for word in words(one.value).split()}
+    text_words = {word for one in walk(side) if one.op == "text" for word in words(one.value).split()}
     unknown = _unknowns(side)
-    if not unknown or said & UNCERTAIN:
+    if not unknown or text_words & UNCERTAIN:
         return False
     if unknown & _NOT_TO_SOLVE:
         return True
@@ -61,14 +61,14 @@ def _unknowns(node: Node) -> set[str]:
         return {str(node.value)}
     if node.op == "opaque":
         return {key(node)}
-    found: set[str] = set()
+    unknowns: set[str] = set()
     calls = (node.value or ()) if node.op == "mul" else ()
     for index, arg in enumerate(node.args):
         if index in calls:
-            found.add(key(Node("opaque", node.args[index : index + 2])))
+            unknowns.add(key(Node("opaque", node.args[index : index + 2])))
         elif index - 1 not in calls:
-            found |= _unknowns(arg)
-    return found
+            unknowns |= _unknowns(arg)
+    return unknowns
 
 
 def _is_linear(side: Node, letter: str) -> bool:

@@ -126,10 +126,10 @@ def _constants(equation: Node) -> list[Node]:
 
 
 def _same_pieces(relation: Node, value: Node, same_answer: Same) -> bool:
-    found = [pieces(node) for node in (relation, value)]
-    if found[0] is None or found[1] is None or len(found[0]) != len(found[1]):
+    sets = [pieces(node) for node in (relation, value)]
+    if sets[0] is None or sets[1] is None or len(sets[0]) != len(sets[1]):
         return False
-    return all(same_answer(r, v) for r, v in zip(found[0], found[1], strict=True))
+    return all(same_answer(r, v) for r, v in zip(sets[0], sets[1], strict=True))
 
 
 def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:

@@ -1,1 +1,1 @@
-"""Values of nodes, exact and numeric."""
+"""Computes the values of nodes, exactly and numerically."""

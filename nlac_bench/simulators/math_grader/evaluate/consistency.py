@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from nlac_bench.simulators.math_grader.evaluate.exact import Undefined
-from nlac_bench.simulators.math_grader.evaluate.values import Evaluator
+from nlac_bench.simulators.math_grader.evaluate.values import Evaluator, Number
 from nlac_bench.simulators.math_grader.read.nodes import Node, TooComplex, symbols
 
 _TOLERANCE = 1e-3  # a value that is only mentioned may be rounded
@@ -68,8 +67,8 @@ def _holds(evaluate: Evaluator, relation: Node) -> bool | None:
             return None
         return bool(evaluate.mp.isint((left - residue) / modulus))
     known = []
-    for (left, other), operator in zip(pairwise(relation.args), relation.value, strict=True):
-        a, b = _computed(evaluate, left), _computed(evaluate, other)
+    for (first, second), operator in zip(pairwise(relation.args), relation.value, strict=True):
+        a, b = _computed(evaluate, first), _computed(evaluate, second)
         if a is None or b is None or operator not in _COMPARE:
             continue
         try:
@@ -81,8 +80,8 @@ def _holds(evaluate: Evaluator, relation: Node) -> bool | None:
 
 def _is_member(evaluate: Evaluator, element: Node, collection: Node) -> bool | None:
     if collection.op == "set":
-        found = [_holds(evaluate, Node("rel", (element, one), ("=",))) for one in collection.args]
-        return True if True in found else None if None in found else False
+        equalities = [_holds(evaluate, Node("rel", (element, one), ("=",))) for one in collection.args]
+        return True if True in equalities else None if None in equalities else False
     if collection.op == "tuple" and len(collection.args) == 2:
         low, high = collection.args
         operators = tuple("<=" if bracket in "[]" else "<" for bracket in str(collection.value))
@@ -90,7 +89,7 @@ def _is_member(evaluate: Evaluator, element: Node, collection: Node) -> bool | N
     return None
 
 
-def _computed(evaluate: Evaluator, node: Node) -> Any:
+def _computed(evaluate: Evaluator, node: Node) -> Number | None:
     """Return the value of an expression whose letters are all known, else None."""
     if not symbols(node) <= evaluate.bound.keys():
         return None

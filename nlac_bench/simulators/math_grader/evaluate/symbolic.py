@@ -53,7 +53,7 @@ def _nesting(text: str) -> int:
     return deepest
 
 
-def _parse(text: str) -> Any:
+def _parse(text: str) -> object:
     library = _math_verify()
     parsed = library.parse(
         f"${text}$", [library.LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None
@@ -61,7 +61,7 @@ def _parse(text: str) -> Any:
     return parsed[0] if parsed else None
 
 
-def _refuted(gold: Any, pred: Any) -> bool:
+def _refuted(gold: object, pred: object) -> bool:
     """Return whether two numbers differ relatively: math-verify treats 1/2004! and 1/2006! as equal."""
     import sympy
 

@@ -7,7 +7,7 @@ import hashlib
 import threading
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Protocol
 
 from nlac_bench.simulators.math_grader.evaluate.exact import Undefined, rational
 from nlac_bench.simulators.math_grader.read.nodes import Node, TooComplex, key, names, symbols, walk
@@ -16,6 +16,26 @@ MAX_MAGNITUDE = 2**40  # binary exponent of a number
 MAX_TERMS = 2_000  # maximal length of a finite sum or product
 WIDE = 1_000
 """First of the points whose values cover several orders of magnitude."""
+
+
+class Number(Protocol):
+    """A real or complex number of mpmath, which declares no types; complex numbers raise when compared."""
+
+    def __add__(self, other: object, /) -> "Number": ...
+    def __sub__(self, other: object, /) -> "Number": ...
+    def __mul__(self, other: object, /) -> "Number": ...
+    def __rmul__(self, other: object, /) -> "Number": ...
+    def __truediv__(self, other: object, /) -> "Number": ...
+    def __rtruediv__(self, other: object, /) -> "Number": ...
+    def __pow__(self, other: object, /) -> "Number": ...
+    def __neg__(self) -> "Number": ...
+    def __abs__(self) -> "Number": ...
+    def __int__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __lt__(self, other: object, /) -> bool: ...
+    def __le__(self, other: object, /) -> bool: ...
+    def __gt__(self, other: object, /) -> bool: ...
 
 
 class Evaluator:
@@ -33,9 +53,9 @@ class Evaluator:
         self.lost = self.scale = 0.0
         self.dropped = False
         self.real = True
-        self.bound: dict[str, Any] = {}
+        self.bound: dict[str, Number] = {}
 
-    def __call__(self, node: Node) -> Any:
+    def __call__(self, node: Node) -> Number:
         """Return the value of `node`, a real or complex mpmath number.
 
         Raises:
@@ -54,7 +74,7 @@ class Evaluator:
             raise Undefined("not a number")
         return value
 
-    def _value(self, node: Node) -> Any:
+    def _value(self, node: Node) -> Number:
         exact = rational(node)
         if exact is not None:
             return self.mp.mpf(exact.numerator) / exact.denominator
@@ -71,7 +91,7 @@ class Evaluator:
             self.real = self.real and not mp.im(value)
         return value
 
-    def _add(self, node: Node) -> Any:
+    def _add(self, node: Node) -> Number:
         terms = [self._value(arg) for arg in node.args]
         total = self.mp.fsum(terms)
         sizes = [self.mp.mag(t) for t in terms if self.mp.isnormal(t)]
@@ -83,41 +103,41 @@ class Evaluator:
             self.lost += float(cost)
         return total
 
-    def _mul(self, node: Node) -> Any:
+    def _mul(self, node: Node) -> Number:
         result = self.mp.mpf(1)
         for arg in node.args:
             result *= self._value(arg)
         return result
 
-    def _div(self, node: Node) -> Any:
+    def _div(self, node: Node) -> Number:
         return self._value(node.args[0]) / self._value(node.args[1])
 
-    def _ratio(self, node: Node) -> Any:
+    def _ratio(self, node: Node) -> Number:
         if len(node.args) != 2:
             raise Undefined("a ratio of more than two")
         return self._div(node)
 
-    def _neg(self, node: Node) -> Any:
+    def _neg(self, node: Node) -> Number:
         return -self._value(node.args[0])
 
-    def _pct(self, node: Node) -> Any:
+    def _pct(self, node: Node) -> Number:
         return self._value(node.args[0]) / 100
 
-    def _deg(self, node: Node) -> Any:
+    def _deg(self, node: Node) -> Number:
         return self._value(node.args[0]) * self.mp.pi / 180
 
-    def _const(self, node: Node) -> Any:
+    def _const(self, node: Node) -> Number:
         mp = self.mp
         if node.value in self.bound:
             return self.bound[node.value]
         return {"pi": +mp.pi, "e": +mp.e, "i": mp.mpc(0, 1), "oo": mp.inf}[node.value]
 
-    def _sym(self, node: Node) -> Any:
+    def _sym(self, node: Node) -> Number:
         if node.value in self.bound:
             return self.bound[node.value]
         return self._pick(node.value)
 
-    def _pick(self, name: str) -> Any:
+    def _pick(self, name: str) -> Number:
         """Return a free symbol's value: 0.5 to 2.5 at points 0, 3, 6 …, negative at point 1, else either.
 
         From point WIDE on a symbol may also be ten or a hundred times as large, a tenth as small, or whole.
@@ -130,7 +150,7 @@ class Evaluator:
                 size = self.mp.ceil(size)
         return -size if self.point == 1 or (self.point % 3 and seed[0] & 1) else size
 
-    def _pow(self, node: Node) -> Any:
+    def _pow(self, node: Node) -> Number:
         mp = self.mp
         base, exponent = self._value(node.args[0]), self._value(node.args[1])
         if not mp.isnormal(base) or not mp.isnormal(exponent):
@@ -147,7 +167,7 @@ class Evaluator:
                     return (-1 if top % 2 else 1) * (-base) ** exponent
         return base**exponent
 
-    def _root(self, node: Node) -> Any:
+    def _root(self, node: Node) -> Number:
         radicand, index = self._value(node.args[0]), self._value(node.args[1])
         if index == 2:
             return self.mp.sqrt(radicand)
@@ -158,13 +178,13 @@ class Evaluator:
             )
         return radicand ** (1 / index)
 
-    def _fact(self, node: Node) -> Any:
+    def _fact(self, node: Node) -> Number:
         argument = self._value(node.args[0])
         if self.mp.mag(argument) > 34:
             raise TooComplex("a factorial out of range")
         return self.mp.gamma(argument + 1)
 
-    def _fn(self, node: Node) -> Any:
+    def _fn(self, node: Node) -> Number:
         mp, name = self.mp, node.value
         arguments = [self._value(arg) for arg in node.args]
         for argument in arguments:
@@ -205,7 +225,7 @@ class Evaluator:
             self.lost += -float(mp.mag(result))
         return result
 
-    def _unknown(self, name: str, arguments: list[Any]) -> Any:
+    def _unknown(self, name: str, arguments: list[Number]) -> Number:
         """Evaluate an unknown function as a fixed smooth one, so that f(a + b) equals f(b + a)."""
         total = self._pick(f"function {name}")
         for index, argument in enumerate(arguments):
@@ -214,7 +234,7 @@ class Evaluator:
             total += self.mp.cos(argument * self._pick(f"{name} {index}") + index)
         return total
 
-    def _opaque(self, node: Node) -> Any:
+    def _opaque(self, node: Node) -> Number:
         name = node.value
         if name.startswith("call "):
             return self._unknown(name, [self._value(arg) for arg in node.args])
@@ -224,7 +244,7 @@ class Evaluator:
                 return value
         return self._pick(key(node))
 
-    def _series(self, node: Node) -> Any:
+    def _series(self, node: Node) -> Number | None:
         """Evaluate a sum or product over a finite range; return None if the bounds are not two integers."""
         lower, upper, body = node.args
         if lower.op != "rel" or lower.value != ("=",) or lower.args[0].op not in ("sym", "const"):

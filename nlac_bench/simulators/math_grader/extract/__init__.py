@@ -1,1 +1,1 @@
-"""The final answer in a solution."""
+"""Extracts the final answer from a solution."""

@@ -30,10 +30,10 @@ def boxed(text: str) -> str | None:
     boxes = list(_BOX.finditer(text))[-_MAX_BOXES:]
     answer, denied, start = "", "", 0
     for box in reversed(boxes):
-        found = _content(text, box.end())
-        if found is None or not found[0].strip():
+        inside = _content(text, box.end())
+        if inside is None or not inside[0].strip():
             continue
-        content, end = found
+        content, end = inside
         if _NEGATED.search(text[max(0, box.start() - 40) : box.start()]):
             denied = denied or content.strip()
             continue

@@ -26,9 +26,9 @@ _TEMPLATE = re.compile(
 def extract(text: str) -> str:
     """Return the answer in `text` as it was written; all of `text` if it is only an answer."""
     text = final_part(text)
-    found = boxed(text)
-    if found is not None:
-        return _box_answer(found)
+    contents = boxed(text)
+    if contents is not None:
+        return _box_answer(contents)
     text = to_ascii(repair_escapes(text[-MAX_PROSE:])).strip()
     text = text.rpartition("####")[2].strip() or text  # GSM8K's mark before the answer
     text = _TEXT.sub(lambda match: match.group().replace("\n", " "), text)  # not the end of a sentence
@@ -51,8 +51,8 @@ def _box_answer(content: str) -> str:
 def final_part(text: str) -> str:
     """Return the content of `<answer>…</answer>` at the end of the last message, else this message."""
     text = _last_message(text[-MAX_TAIL:])
-    found = _TAG.search(text[-MAX_PROSE:])
-    return found[1] if found and found[1].strip() else text
+    tag = _TAG.search(text[-MAX_PROSE:])
+    return tag[1] if tag and tag[1].strip() else text
 
 
 def _last_message(text: str) -> str:
@@ -165,11 +165,11 @@ def _from_prose(text: str) -> str:
         return text
     anchors = [anchor for anchor in _ANCHOR.finditer(text) if text[anchor.end() :].strip(_MARKUP)]
     final = [anchor for anchor in anchors if anchor.group().casefold().startswith("final")]
-    found = [
+    candidates = [
         _after_anchor(text[anchor.end() :].lstrip(_MARKUP)) for anchor in (final or anchors)[-_MAX_ANCHORS:]
     ]
-    if found:
-        return ", ".join({normalize(answer): answer for answer in found}.values())
+    if candidates:
+        return ", ".join({normalize(answer): answer for answer in candidates}.values())
     hope = text.find("I hope it is correct")
     if hope > 0:
         text = text[:hope]
@@ -186,17 +186,17 @@ def _after_anchor(rest: str) -> str:
         return sentence
     if choice := _CHOICE.match(sentence):
         return choice.group(1)
-    found = list(_SPANS.finditer(sentence))
+    matches = list(_SPANS.finditer(sentence))
     value = _VALUES.search(sentence)
-    first = min((match.start() for match in (*found[:1], value) if match), default=0)
+    first = min((match.start() for match in (*matches[:1], value) if match), default=0)
     if is_qualified(sentence[:first]):
         return sentence
     link = _LINK.match(sentence)
     tail = sentence[link.end() :].lstrip(" *_") if link else ""
-    if tail and (is_bare(tail) or (found and tail.startswith(("$", "\\(", "\\[")))):
+    if tail and (is_bare(tail) or (matches and tail.startswith(("$", "\\(", "\\[")))):
         return _spans(tail)
-    if found:
-        return _spans(found[-1].group())
+    if matches:
+        return _spans(matches[-1].group())
     return value.group() if value else sentence
 
 
@@ -229,12 +229,12 @@ def _last_value(text: str) -> str:
 
 
 def _last(text: str) -> str:
-    told = _TOLD.search(text)
-    if told and is_bare(told.group(1)) and re.search(r"\d.*(?:=|,\s|\band\b|\bor\b)|=.*\d", told.group(1)):
-        return told.group(1)  # "The solutions are x = 3 and x = -2."
+    match = _TOLD.search(text)
+    if match and is_bare(match.group(1)) and re.search(r"\d.*(?:=|,\s|\band\b|\bor\b)|=.*\d", match.group(1)):
+        return match.group(1)  # "The solutions are x = 3 and x = -2."
     values = list(_VALUES.finditer(text))
-    if told and is_bare(told.group(1)) and _ROOT.search(told.group(1)):
-        return told.group(1)
+    if match and is_bare(match.group(1)) and _ROOT.search(match.group(1)):
+        return match.group(1)
     if values:
         last = values[-1]
         return _stated(text, last.start(), last.end()) or last.group().strip(" ,")

@@ -2,7 +2,7 @@
 
 import re
 
-from nlac_bench.simulators.math_grader.read.commands import Commands
+from nlac_bench.simulators.math_grader.read.commands import LatexCommands
 from nlac_bench.simulators.math_grader.read.cursor import OPEN, number
 from nlac_bench.simulators.math_grader.read.forms import without_name
 from nlac_bench.simulators.math_grader.read.nodes import Node, Unreadable, names
@@ -25,7 +25,7 @@ _TEXT_WORD = re.compile(r"[^\W\d_]+")
 _TEXT_LIST = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|;|\band\b|\bor\b)\s*")
 
 
-class Atoms(Commands):
+class Atoms(LatexCommands):
     """The lower part of the parser, below powers; above it are `Arithmetic` and `parser.Parser`."""
 
     def atom(self) -> Node:

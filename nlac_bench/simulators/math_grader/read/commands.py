@@ -28,7 +28,7 @@ _AFTER_NAME = ("", "}", ")", "=", "<", ">", ",")
 _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
 
 
-class Commands(Cursor):
+class LatexCommands(Cursor):
     """The part of the parser that reads what follows a command's name."""
 
     def command(self, name: str) -> Node:

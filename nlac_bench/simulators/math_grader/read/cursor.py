@@ -23,7 +23,7 @@ def number(text: str) -> Node:
 class Cursor(ABC):
     """The base of the parser: a position in the tokens.
 
-    `Commands`, `Atoms`, `Arithmetic` and `Parser` extend it, in this order.
+    `LatexCommands`, `Atoms`, `Arithmetic` and `Parser` extend it, in this order.
     """
 
     def __init__(self, tokens: list[Token], depth: int = 0) -> None:

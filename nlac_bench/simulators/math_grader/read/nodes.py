@@ -75,18 +75,18 @@ def key(node: Node) -> str:
 
 
 def _flat(node: Node, op: str) -> list[Node]:
-    found: list[Node] = []
+    flat: list[Node] = []
     for arg in node.args:
-        found.extend(_flat(arg, op) if arg.op == op else [arg])
-    return found
+        flat.extend(_flat(arg, op) if arg.op == op else [arg])
+    return flat
 
 
 def walk(node: Node) -> list[Node]:
     """Return the node and all its descendants."""
-    found = [node]
-    for one in found:
-        found.extend(one.args)
-    return found
+    nodes = [node]
+    for one in nodes:
+        nodes.extend(one.args)
+    return nodes
 
 
 def symbols(node: Node) -> set[str]:

@@ -116,9 +116,9 @@ class Parser(Arithmetic):
 
     def at_separator(self) -> bool:
         start = self.position
-        found = self.separator() is not None
+        separated = self.separator() is not None
         self.position = start
-        return found
+        return separated
 
     def introduction(self) -> None:
         """Skip texts that only introduce a value: `\\text{The area is } 12`, `\\text{Area: } 12`."""
@@ -127,12 +127,12 @@ class Parser(Arithmetic):
         start = self.position
         while self.kind() in ("group", "word") and not self.at_separator():
             self.position += 1
-        said = " ".join(token.text for token in self.tokens[start : self.position])
+        text = " ".join(token.text for token in self.tokens[start : self.position])
         if self.kind() == ":" and self.kind(1) not in ("group", "word", "="):  # \text{Answer}: 5
-            said += ":"
+            text += ":"
             self.position += 1
         introduces = self.starts_factor() or self.kind() in ("=", "approx", "+", "-")
-        if not (said and introduces and is_introduction(said)):
+        if not (text and introduces and is_introduction(text)):
             self.position = start
 
     def relation(self) -> Node:

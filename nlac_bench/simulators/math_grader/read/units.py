@@ -101,8 +101,8 @@ def is_measure(unit: str) -> bool:
 
 def says_what(unit: str) -> bool:
     """Return whether a unit text is a measure or names what is counted: `miles`, `edges`, not `units`."""
-    found = _read(unit)
-    return bool(found.dimensions or found.things)
+    kind = _read(unit)
+    return bool(kind.dimensions or kind.things)
 
 
 def _read(unit: str) -> _Unit:

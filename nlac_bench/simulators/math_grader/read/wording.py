@@ -113,10 +113,10 @@ def without_introduction(text: str) -> str:
 
 def is_noun(text: str) -> bool:
     """Return whether a text before a value can be its name: `minimum value`, but not `half of` or `not`."""
-    said = words(text).split()
-    is_amount = said[-1:] == ["of"] and bool(_AMOUNTS.intersection(said[-2:]))
-    open_end = said[-1:] and said[-1] in _PREPOSITIONS and not is_amount
-    return len("".join(said)) > 1 and not open_end and not states_otherwise(text)
+    spoken = words(text).split()
+    is_amount = spoken[-1:] == ["of"] and bool(_AMOUNTS.intersection(spoken[-2:]))
+    open_end = spoken[-1:] and spoken[-1] in _PREPOSITIONS and not is_amount
+    return len("".join(spoken)) > 1 and not open_end and not states_otherwise(text)
 
 
 def without_complement(text: str) -> str:
@@ -126,29 +126,31 @@ def without_complement(text: str) -> str:
 
 def is_aside(text: str) -> bool:
     """Return whether words in brackets after a value only comment on it: `double root`, `nearest tenth`."""
-    said = text.split()
-    if said[0] in _OTHERS:  # the other roots are not real
+    spoken = text.split()
+    if spoken[0] in _OTHERS:  # the other roots are not real
         return True
-    return not UNCERTAIN.intersection(said) and (said[-1] in _ROOTS or not MEANINGFUL.intersection(said))
+    return not UNCERTAIN.intersection(spoken) and (
+        spoken[-1] in _ROOTS or not MEANINGFUL.intersection(spoken)
+    )
 
 
 def after_link(text: str) -> str:
     """Return the words after the last `is` or `are`, `Monday` for `it is on a Monday`; "" with a negation."""
-    said = words(text).split()
-    if NEGATIONS.intersection(said):
+    spoken = words(text).split()
+    if NEGATIONS.intersection(spoken):
         return ""
-    last = max((index for index, word in enumerate(said) if word in LINKS), default=-1)
-    said = said[last + 1 :]
+    last = max((index for index, word in enumerate(spoken) if word in LINKS), default=-1)
+    spoken = spoken[last + 1 :]
     for leading in (_PREPOSITIONS, _ARTICLES):
-        said = said[1:] if said[:1] and said[0] in leading else said
-    return " ".join(said)
+        spoken = spoken[1:] if spoken[:1] and spoken[0] in leading else spoken
+    return " ".join(spoken)
 
 
 def before_link(text: str) -> str:
     """Return the words before the first `is` or `has`; "" with a word that changes the meaning."""
-    said = words(text).split()
-    first = next((index for index, word in enumerate(said) if word in LINKS), 0)
-    return "" if MEANINGFUL.intersection(said) else " ".join(said[:first])
+    spoken = words(text).split()
+    first = next((index for index, word in enumerate(spoken) if word in LINKS), 0)
+    return "" if MEANINGFUL.intersection(spoken) else " ".join(spoken[:first])
 
 
 def without_class(text: str) -> str:
@@ -160,5 +162,5 @@ def states_otherwise(text: str) -> bool:
     """Return whether a text has a word that changes the meaning of a value beside it, or is a predicate."""
     if UNCERTAIN.intersection(words(text).split()):
         return True
-    said = set(words(without_complement(_POSSIBLE.sub("", _IDENTITY.sub("", text)))).split())
-    return bool(said & MEANINGFUL) or bool(said & LINKS and not said <= _FILLERS)
+    spoken = set(words(without_complement(_POSSIBLE.sub("", _IDENTITY.sub("", text)))).split())
+    return bool(spoken & MEANINGFUL) or bool(spoken & LINKS and not spoken <= _FILLERS)

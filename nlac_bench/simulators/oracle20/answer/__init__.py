@@ -1,1 +1,1 @@
-"""For which objects a formula is true."""
+"""Computes for which objects a formula is true."""

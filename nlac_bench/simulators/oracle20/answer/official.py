@@ -124,11 +124,11 @@ def things_world(
     nouns = {name_key(x) for names in (words, *aliases) for x in names} | set(more_nouns) | base.foreign
     nouns |= {name_key(x) for names in (base.names, *base.aliases) for x in names}
     lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in own_parts})
-    said = said_about((row["unique_id"].replace("_", " "), row["word"], *names)
+    described = said_about((row["unique_id"].replace("_", " "), row["word"], *names)
                       for row, names in zip(things, aliases, strict=True))  # fmt: skip
-    said = [own | content(senses.get(row["unique_id"], {}).get("definition", ""))
-            for own, row in zip(said, things, strict=True)]  # fmt: skip
-    return World(kb, lexicon, data, reopen, more_nouns, said)
+    described = [own | content(senses.get(row["unique_id"], {}).get("definition", ""))
+            for own, row in zip(described, things, strict=True)]  # fmt: skip
+    return World(kb, lexicon, data, reopen, more_nouns, described)
 
 
 LIKE_ENOUGH = 10
@@ -193,15 +193,15 @@ def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.n
     for j, names in enumerate(base.aliases):
         for name in names:
             by_name.setdefault(name, j)
-    found: dict[int, int] = {}
+    first_of: dict[int, int] = {}
     for i, row in enumerate(things):
         if row["word"] not in by_name:
             continue
         j = by_name[row["word"]]
         rows = [base.row[a] for a in _SENSE_CHECKS]
         if (cells[rows, i] * base.cells[rows, j] >= 0).all():
-            found[i] = j
-    return found
+            first_of[i] = j
+    return first_of
 
 
 def _aliases(
@@ -210,14 +210,16 @@ def _aliases(
     """Return the synonyms of WordNet, the tables and the same embedded object, not other objects' words."""
     more = synonyms()
     words = {row["word"].lower() for row in things}
-    found = []
+    aliases = []
     for i, row in enumerate(things):
         members = list(senses.get(row["unique_id"], {}).get("members", []))
         members += more.get(row["unique_id"], [])
         if i in same:
             members += [base.names[same[i]], *base.aliases[same[i]]]
-        found.append(tuple(m for m in members if m.lower() not in words and m.lower() != row["word"].lower()))
-    return tuple(found)
+        aliases.append(
+            tuple(m for m in members if m.lower() not in words and m.lower() != row["word"].lower())
+        )
+    return tuple(aliases)
 
 
 def _easy(base: KnowledgeBase, words: tuple[str, ...]) -> tuple[str, ...]:

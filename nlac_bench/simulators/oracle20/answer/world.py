@@ -27,7 +27,7 @@ from nlac_bench.simulators.oracle20.read.formula import (
     unknown_words,
 )
 from nlac_bench.simulators.oracle20.read.lexicon import Lexicon, embedded_lexicon, name_key
-from nlac_bench.simulators.oracle20.read.parser import Parser
+from nlac_bench.simulators.oracle20.read.parser import QuestionParser
 
 MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
@@ -96,9 +96,9 @@ class World:
         return len(self.names)
 
     @cached_property
-    def parser(self) -> Parser:
+    def parser(self) -> QuestionParser:
         """The parser of questions about this world."""
-        return Parser(self.lexicon, self.kb)
+        return QuestionParser(self.lexicon, self.kb)
 
     @property
     def class_nouns(self) -> tuple[tuple[str, ...], ...]:
@@ -180,17 +180,17 @@ class World:
 
     def mentioned(self, words: tuple[str, ...]) -> int:
         """Return how many different objects the words of a question name."""
-        found: set[frozenset[int]] = set()
+        groups: set[frozenset[int]] = set()
         i = 0
         while i < len(words):
             for length in range(4, 0, -1):
                 key = tuple(noun_key(w) for w in words[i : i + length])
                 if len(key) == length and key in self._named:
-                    found.add(frozenset(np.flatnonzero(self._named[key]).tolist()))
+                    groups.add(frozenset(np.flatnonzero(self._named[key]).tolist()))
                     i += length - 1
                     break
             i += 1
-        return len(found)
+        return len(groups)
 
     def truth(self, atom: Atom) -> Truth:
         """Return the value of one test for every object."""
@@ -219,15 +219,15 @@ class World:
         A no that is contradicted by what people say becomes unknown, unless the question is that of an
         attribute, names a thing ("a car key" is not a car) or has an "or".
         """
-        value, said = evaluate(question.formula, self), self._unlisted(question.text)
-        value = np.where(value == 0, said, value).astype(np.int8)
+        value, unlisted = evaluate(question.formula, self), self._unlisted(question.text)
+        value = np.where(value == 0, unlisted, value).astype(np.int8)
         if (
             " or " in question.text
             or question.text in self._asks
             or any(noun.key in self._named or noun.key in self.kb.foreign for noun in nouns(question.formula))
         ):
             return value
-        return np.where((value < 0) & (said > 0), 0, value).astype(np.int8)
+        return np.where((value < 0) & (unlisted > 0), 0, value).astype(np.int8)
 
     @cached_property
     def _asks(self) -> frozenset[str]:
@@ -341,5 +341,5 @@ def embedded_world(data: str = "embedded") -> World:
 @lru_cache(maxsize=1)
 def _embedded_world() -> World:
     kb = embedded()
-    said = said_about(((name, *aliases) for name, aliases in zip(kb.names, kb.aliases, strict=True)))
-    return World(kb, embedded_lexicon(), "embedded", embedded_world, said=said)
+    described = said_about(((name, *aliases) for name, aliases in zip(kb.names, kb.aliases, strict=True)))
+    return World(kb, embedded_lexicon(), "embedded", embedded_world, said=described)

@@ -1,1 +1,1 @@
-"""The question in a message, and its words."""
+"""Finds the question in a message, and its words."""

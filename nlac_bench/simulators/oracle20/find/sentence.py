@@ -82,7 +82,7 @@ _LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", r
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundQuestion:
     """The question in a text: its words, the number of questions in the text, or why there is none."""
 
     text: str = ""
@@ -91,35 +91,35 @@ class Found:
     problem: str | None = None
 
 
-def find_question(text: str) -> Found:
+def find_question(text: str) -> FoundQuestion:
     """Find the last question of ``text``, ignoring thoughts in ``<think>`` tags and statements.
 
     A sentence is a question if it ends with a question mark, or if it is the last one of the text and begins
     like a question ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no.
     """
     sentences = _SENTENCE.findall(clean(_THOUGHT.sub(" ", text)))
-    said = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]
-    marked = [s for s in said if "?" in s]
-    if len(said) > 1 and _CHECK.fullmatch(said[-1]) and (len(marked) < 2 or marked[-1] is said[-1]):
-        said = said[:-1]  # "I think it is a dog. Am I right?" asks whether it is a dog
-        marked = [s for s in said if "?" in s] or said[-1:]
+    spoken = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]
+    marked = [s for s in spoken if "?" in s]
+    if len(spoken) > 1 and _CHECK.fullmatch(spoken[-1]) and (len(marked) < 2 or marked[-1] is spoken[-1]):
+        spoken = spoken[:-1]  # "I think it is a dog. Am I right?" asks whether it is a dog
+        marked = [s for s in spoken if "?" in s] or spoken[-1:]
     if marked:
         sentence = _without_lead(marked[-1])
-    elif said and (_begins_as_question(_without_lead(said[-1])) or _ASKED.search(said[-1])):
-        sentence = _without_lead(said[-1])
+    elif spoken and (_begins_as_question(_without_lead(spoken[-1])) or _ASKED.search(spoken[-1])):
+        sentence = _without_lead(spoken[-1])
     else:
-        return Found(problem="That is not a question.")
+        return FoundQuestion(problem="That is not a question.")
     again = _AGAIN.fullmatch(sentence)
     if again is not None and _begins_as_question(sentence):
         sentence = again[1]  # "is it fragile - would it break if you dropped it?"
     sentence = _LIKE.sub(r" (\1)", _MEANING.sub("", _TRAIL.sub("", sentence)))
     words = tokens(sentence)
     if not any(w.isalnum() for w in words):
-        return Found(problem="That is not a question.")
+        return FoundQuestion(problem="That is not a question.")
     first = re.findall(r"[a-z]+", sentence)[:2]
     if first and (first[0] in WH or (first[0] in ("in", "for", "on", "of", "at") and first[-1] in WH)):
-        return Found(problem="That question cannot be answered with yes or no.")
-    return Found(sentence, words, max(len(marked), 1))
+        return FoundQuestion(problem="That question cannot be answered with yes or no.")
+    return FoundQuestion(sentence, words, max(len(marked), 1))
 
 
 def _without_lead(sentence: str) -> str:

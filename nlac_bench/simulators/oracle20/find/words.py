@@ -98,18 +98,18 @@ def tokens(text: str) -> tuple[str, ...]:
     text = _ADDS_NOTHING.sub(" ", clean(text[:MAX_SENTENCE]))
     for pattern, replacement in _CONTRACTIONS:
         text = pattern.sub(replacement, text)
-    found = _TOKEN.findall(text)
+    result = _TOKEN.findall(text)
     out: list[str] = []
-    for i, token in enumerate(found):
-        last = i + 1 == len(found)
+    for i, token in enumerate(result):
+        last = i + 1 == len(result)
         if token in _HEDGES and not (last and token in _MEANT_WHEN_LAST):
             continue
-        too = token == "too" and "to" in found[i + 2 :]  # "too heavy to lift"
-        if token in _INTENSIFIERS and not too and not last and found[i + 1] not in ("you", "people", "than"):
+        too = token == "too" and "to" in result[i + 2 :]  # "too heavy to lift"
+        if token in _INTENSIFIERS and not too and not last and result[i + 1] not in ("you", "people", "than"):
             continue
-        if token == "inside" and not last and found[i + 1] not in ("it", "or", "and", ","):
+        if token == "inside" and not last and result[i + 1] not in ("it", "or", "and", ","):
             out.append("in")  # "inside a house"; at the end it is an adverb, as in "sit inside"
-        elif token == "using" and not last and found[i + 1] != "it":
+        elif token == "using" and not last and result[i + 1] != "it":
             out.append("with")  # "made using a hammer"
         else:
             out += _SAME.get(token, token).split()

@@ -1,1 +1,1 @@
-"""What is known about each object."""
+"""Reads what is known about each object."""

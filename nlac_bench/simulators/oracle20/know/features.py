@@ -55,17 +55,17 @@ def feature_lists() -> dict[str, frozenset[str]]:
     Raises:
         DataError: a line has no colon, or two lines are about one object.
     """
-    found: dict[str, frozenset[str]] = {}
+    lists: dict[str, frozenset[str]] = {}
     for path in sorted((KB / "features").glob("*.txt")):
         for line in path.read_text(encoding="utf-8").splitlines():
             if not line.strip() or line.startswith("#"):
                 continue
             names, colon, features = line.partition(":")
             for name in (n.strip().replace("_", " ") for n in names.split(",")):
-                if not colon or name in found:
+                if not colon or name in lists:
                     raise DataError(f"{path.name}: {line[:60]!r} has no ':' or repeats an object")
-                found[name] = content(features)
-    return found
+                lists[name] = content(features)
+    return lists
 
 
 def said_about(names: Iterable[Sequence[str]]) -> list[frozenset[str]]:

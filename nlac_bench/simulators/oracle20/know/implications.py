@@ -27,7 +27,7 @@ class Rule:
 @lru_cache(maxsize=1)
 def rules() -> tuple[Rule, ...]:
     """Return the rules of ``kb/implications.txt``."""
-    found = []
+    result = []
     for line in (KB / "implications.txt").read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):
             continue
@@ -35,8 +35,8 @@ def rules() -> tuple[Rule, ...]:
         if not arrow:
             raise DataError(f"implications.txt: {line!r} has no '=>'")
         given = tuple(_literal(word) for word in left.split())
-        found += [Rule(given, _literal(word)) for word in right.split()]
-    return tuple(found)
+        result += [Rule(given, _literal(word)) for word in right.split()]
+    return tuple(result)
 
 
 def contradictions(cells: np.ndarray, row: Mapping[str, int], names: tuple[str, ...]) -> list[str]:

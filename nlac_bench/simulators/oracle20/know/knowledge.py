@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -169,7 +168,7 @@ def _article(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeiou" and not noun.startswith(("uten", "unit")) else f"a {noun}"
 
 
-def _attribute(key: str, entry: Mapping[str, Any], file: str) -> Attribute:
+def _attribute(key: str, entry: Mapping[str, str], file: str) -> Attribute:
     unknown = set(entry) - {"ask", "yes", *ROLES}
     if unknown:
         raise DataError(f"knowledge base: {file}: {key} has unknown fields {sorted(unknown)}")
@@ -178,16 +177,16 @@ def _attribute(key: str, entry: Mapping[str, Any], file: str) -> Attribute:
 
 
 def _closure(categories: Sequence[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
-    found: set[str] = set()
+    closure: set[str] = set()
     stack = list(categories)
     while stack:
         category = stack.pop()
         if category not in parents:
             raise DataError(f"knowledge base: unknown category {category!r}")
-        if category not in found:
-            found.add(category)
+        if category not in closure:
+            closure.add(category)
             stack += parents[category]
-    return found
+    return closure
 
 
 def _mask(members: Sequence[int], length: int) -> np.ndarray:
@@ -220,7 +219,7 @@ def _select(
 
 
 def _counts(
-    entries: Mapping[str, Any],
+    entries: Mapping[str, Mapping[str, str]],
     extension: Mapping[str, np.ndarray],
     rows: Mapping[str, np.ndarray],
     measures: Mapping[str, np.ndarray],

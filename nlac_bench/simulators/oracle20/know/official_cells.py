@@ -84,7 +84,7 @@ def official_bounds(groups: Groups, ranks: np.ndarray) -> dict[str, np.ndarray]:
     The bounds are those of the object's rank of bulk, narrowed by those of its group.
     """
     n = len(groups.known)
-    found = {}
+    result = {}
     for measure, entry in _toml("measures").items():
         by_rank = [[0, np.inf], *entry["ranks"]] if "ranks" in entry else [[0, np.inf]] * 11
         bounds = np.array(by_rank)[np.nan_to_num(ranks).astype(int)].T
@@ -97,9 +97,9 @@ def official_bounds(groups: Groups, ranks: np.ndarray) -> dict[str, np.ndarray]:
             narrowed = np.array([np.maximum(bounds[0], least), np.minimum(bounds[1], most)])
             own = np.tile([[least], [most]], n)
             bounds = np.where(mask, np.where(narrowed[0] < narrowed[1], narrowed, own), bounds)
-        found[measure] = bounds
-    found["height"] = np.array([np.zeros(n), found["length"][1]])  # a long object may lie on its side
-    return found
+        result[measure] = bounds
+    result["height"] = np.array([np.zeros(n), result["length"][1]])  # a long object may lie on its side
+    return result
 
 
 def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -165,15 +165,15 @@ def _toml(name: str) -> dict[str, Any]:
 
 def _members(terms: str, groups: Groups, decided: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the objects of any of ``terms``: ``@category`` of THINGS, ``#attribute``, or WordNet's lemma."""
-    found = np.zeros(len(groups.known), dtype=bool)
+    members = np.zeros(len(groups.known), dtype=bool)
     for term in filter(None, (" ".join(t.split()) for t in terms.split(","))):
         if term.startswith("@"):
-            found |= groups.categories.get(term[1:], False)
+            members |= groups.categories.get(term[1:], False)
         elif term.startswith("#"):
-            found |= decided[term[1:]] == YES
+            members |= decided[term[1:]] == YES
         else:
-            found |= groups.wordnet.get(term, False)
-    return found
+            members |= groups.wordnet.get(term, False)
+    return members
 
 
 def _words(words: str, groups: Groups) -> Iterator[np.ndarray]:

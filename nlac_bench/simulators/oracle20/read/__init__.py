@@ -1,1 +1,1 @@
-"""From a question to a formula."""
+"""Parses a question into a formula."""

@@ -51,9 +51,9 @@ class Being(Core, ABC):
         if named is not None:
             return named
         condition = clauses.condition(words)
-        found = self.be(words[:condition]) if condition and clauses.usual(words[condition:]) else None
-        if found is not None:
-            return found
+        formula = self.be(words[:condition]) if condition and clauses.usual(words[condition:]) else None
+        if formula is not None:
+            return formula
         if words[:2] == ("part", "of"):
             return self.find("noun", words) or self.place(words[2:]) or self.topic(words[2:])
         return (
@@ -77,32 +77,32 @@ class Being(Core, ABC):
             return self.comparisons.same_size(words[3:])
         if words[-1] in PROPERTY_NOUNS:
             inside = words[1:-1]
-            found = self.find("colour", inside) if words[-1] == "color" else self.adjective(inside)
-            if found is not None:
-                return found
+            formula = self.find("colour", inside) if words[-1] == "color" else self.adjective(inside)
+            if formula is not None:
+                return formula
         return self.noun_phrase(words)
 
     def _enough(self, words: Words) -> Formula | None:
         """Read "big enough to sit in", "sharp enough to cut you": the use if known, else the adjective."""
-        found = self.adjective(words)
-        if found is not None:
-            return found
+        formula = self.adjective(words)
+        if formula is not None:
+            return formula
         i = words.index("enough")
         rest = words[i + 1 :]
         if rest[:2] == ("for", "you"):
             rest = rest[2:]
         if rest[:1] == ("to",):
-            found = self.you(rest[1:]) or self.does(rest[1:])
-        return found or self.adjective(words[:i])
+            formula = self.you(rest[1:]) or self.does(rest[1:])
+        return formula or self.adjective(words[:i])
 
     def adjective(self, words: Words) -> Formula | None:
         """Read "edible", "red", "soft and warm"."""
         return self.once("adjective", words, self._adjective)
 
     def _adjective(self, words: Words) -> Formula | None:
-        found = self.find("adj", words) or self.find("colour", words)
-        if found is not None:
-            return found
+        formula = self.find("adj", words) or self.find("colour", words)
+        if formula is not None:
+            return formula
         if words[-2:-1] == ("in",) and words[-1] in (*PROPERTY_NOUNS, "appearance", "nature", "weight"):
             return self.adjective(words[:-2])
         if words[-1] in ("colored", "sized", "shaped"):
@@ -115,17 +115,17 @@ class Being(Core, ABC):
 
     def _participle(self, words: Words) -> Formula | None:
         if words[-2:] == ("by", "you"):
-            found = self.find("adj", words) or self.find("done", words)
-            return found or self.participle(words[:-2]) or self.adjective(words[:-2])
+            formula = self.find("adj", words) or self.find("done", words)
+            return formula or self.participle(words[:-2]) or self.adjective(words[:-2])
         if not clauses.is_participle(words[0]):
             return None
-        found = self.find("done", words)
-        if found is None and words[1:2] == ("by",) and clauses.is_participle(words[2] if words[2:] else ""):
-            found = self.find("done", words[2:])  # "played by blowing into it"
-        if found is None and words[1:2] == ("as",) and words[0] not in ("used", "known"):
-            found = self.noun_phrase(words[2:])  # "kept as a pet", "served as a dessert"
-        if found is not None:
-            return found
+        formula = self.find("done", words)
+        if formula is None and words[1:2] == ("by",) and clauses.is_participle(words[2] if words[2:] else ""):
+            formula = self.find("done", words[2:])  # "played by blowing into it"
+        if formula is None and words[1:2] == ("as",) and words[0] not in ("used", "known"):
+            formula = self.noun_phrase(words[2:])  # "kept as a pet", "served as a dessert"
+        if formula is not None:
+            return formula
         return self.splits(words, lambda w: self.find("done", w), self.post) or self.joined(
             words, self.participle
         )

@@ -84,10 +84,10 @@ def number(words: Words) -> tuple[float, int] | None:
 
 def quantity(words: Words) -> tuple[Measure, float] | None:
     """Return a measure and its number in cm, kg or dollars: "6 feet", "$100", "a pound"."""
-    found = number(words)
-    if found is None:
+    result = number(words)
+    if result is None:
         return None
-    value, used = found
+    value, used = result
     rest = tuple(noun_key(w) for w in words[used:])
     if words[used - 1].startswith("$"):
         return ("price", value) if rest in ((), ("dollar",), ("usd",)) else None
@@ -157,10 +157,10 @@ class Comparisons:
             if words[-2:-1] == ("or",) and words[-1] in _COMPARATIVES:  # "as tall as a person or taller"
                 below = self._than((_COMPARATIVES[words[-1]],), words[i + 1 : -2])
                 return None if below is None else Not(below)
-            found = self._than(words[1:i], words[i + 1 :], equal=True)
-            if about and isinstance(found, Or):
-                return found.parts[0]  # "about as big as"
-            return found
+            formula = self._than(words[1:i], words[i + 1 :], equal=True)
+            if about and isinstance(formula, Or):
+                return formula.parts[0]  # "about as big as"
+            return formula
         return None
 
     def same_size(self, words: Words) -> Formula | None:
@@ -208,9 +208,9 @@ class Comparisons:
             comparison, words = ">", ("1", *words[1:])
         elif words[0] == "over":
             comparison, words = ">", words[1:]
-        found = number(words) if words and words[0] != "a" else None
-        part = None if found is None else self.parts.get(_bare(words[found[1] :]))
-        return None if found is None or part is None else Count(part, comparison, found[0] + shift)
+        result = number(words) if words and words[0] != "a" else None
+        part = None if result is None else self.parts.get(_bare(words[result[1] :]))
+        return None if result is None or part is None else Count(part, comparison, result[0] + shift)
 
     def _than(self, head: Words, tail: Words, equal: bool = False) -> Formula | None:
         """Read a comparison; ``head`` is the adjective before "than" or the second "as", ``tail`` follows."""

@@ -135,12 +135,12 @@ class Core(ABC):
 
     def find(self, role: str, words: Words) -> Formula | None:
         """Return the lexicon's entry of ``words``, also without "thing" and other words without meaning."""
-        found = self.lexicon.find(role, words)
-        if found is None and "thing" in words and role != "noun":
-            found = self.lexicon.find(role, tuple(w for w in words if w not in ("thing", "other")))
-        if found is None and any(w in VAGUE for w in words):
-            found = self.lexicon.find(role, tuple(w for w in words if w not in VAGUE))
-        return found or self.lexicon.find_loosely(role, words)
+        formula = self.lexicon.find(role, words)
+        if formula is None and "thing" in words and role != "noun":
+            formula = self.lexicon.find(role, tuple(w for w in words if w not in ("thing", "other")))
+        if formula is None and any(w in VAGUE for w in words):
+            formula = self.lexicon.find(role, tuple(w for w in words if w not in VAGUE))
+        return formula or self.lexicon.find_loosely(role, words)
 
     def splits(self, words: Words, head: Reader, tail: Reader, shortest: bool = False) -> Formula | None:
         """Join by "and" the longest beginning that ``head`` reads and the rest, which ``tail`` must read.

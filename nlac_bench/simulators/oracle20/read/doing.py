@@ -49,13 +49,13 @@ class Doing(Core, ABC):
         return self.once("does", words, self._does)
 
     def _does(self, words: Words) -> Formula | None:
-        found = self.find("do", words)
-        if found is not None:
-            return found
+        formula = self.find("do", words)
+        if formula is not None:
+            return formula
         condition = clauses.condition(words)
         if condition:
-            told = verb_key(words[0]) in HURTING and words[condition] == "if"
-            dropped = clauses.usual(words[condition:]) and not told
+            injures = verb_key(words[0]) in HURTING and words[condition] == "if"
+            dropped = clauses.usual(words[condition:]) and not injures
             return self.does(words[:condition]) if dropped else None
         first, rest = words[0], words[1:]
         if first in BE:
@@ -65,9 +65,9 @@ class Doing(Core, ABC):
         if first in ("get", "got") and clauses.is_participle(rest[0]):
             return self.be(rest)
         verb = verb_key(first)
-        found = self._has(verb, rest) or self._needs(verb, first, rest) or self._lives(verb, rest)
-        if found is not None:
-            return found
+        formula = self._has(verb, rest) or self._needs(verb, first, rest) or self._lives(verb, rest)
+        if formula is not None:
+            return formula
         return self.joined(words, self.does) or self._restricted(words, self.does) or self.find("use", words)
 
     def _restricted(self, words: Words, read: Reader) -> Formula | None:
@@ -128,21 +128,21 @@ class Doing(Core, ABC):
             if power[k] == "to" and set(map(verb_key, power[k + 1 :])) <= TO_WORK:
                 power = power[:k]
                 break
-        found = self.power(power)
-        if found is None and power != rest:
-            found = self.find("do", (first, *power))
-        if found is None and rest[0] == "to":
-            found = self._infinitive(rest)
-        return found or (self.find("have", rest) if verb == "us" else None)
+        formula = self.power(power)
+        if formula is None and power != rest:
+            formula = self.find("do", (first, *power))
+        if formula is None and rest[0] == "to":
+            formula = self._infinitive(rest)
+        return formula or (self.find("have", rest) if verb == "us" else None)
 
     def _lives(self, verb: str, rest: Words) -> Formula | None:
         """Read verbs of location: "lives in water", "belongs to the cat family", "fits in a box"."""
         if verb == "belong" and rest[:2] == ("to", "a") and rest[-1] in KINDS_OF_GROUP:
             return self.noun_phrase(rest[1:]) or self.noun_phrase(rest[1:-1])
-        found = self.place(rest) if verb in TO_LIVE else None
-        if found is None and verb == "fit" and rest[0] in ("in", "through", "under", "on"):
-            found = self.comparisons.fits(rest[1:])
-        return found
+        formula = self.place(rest) if verb in TO_LIVE else None
+        if formula is None and verb == "fit" and rest[0] in ("in", "through", "under", "on"):
+            formula = self.comparisons.fits(rest[1:])
+        return formula
 
     def _infinitive(self, words: Words) -> Formula | None:
         """Read "to be washed", "to be plugged in", "to do with music"."""
@@ -161,12 +161,12 @@ class Doing(Core, ABC):
             return negation(self.have(words[1:]))
         if words[:4] == ("thing", "to", "do", "with"):
             return self.topic(words[4:])
-        found = self.comparisons.count(words) or self.find("have", words)
+        formula = self.comparisons.count(words) or self.find("have", words)
         plain = tuple(w for w in words if w not in _AMOUNTS)
-        if found is None and plain:
-            found = self.find("have", plain)
-        if found is not None:
-            return found
+        if formula is None and plain:
+            formula = self.find("have", plain)
+        if formula is not None:
+            return formula
         if plain[:2] in (("ability", "to"), ("capability", "to")):
             return self.does(plain[2:])
         kind = clauses.without_kind(words)
@@ -176,12 +176,12 @@ class Doing(Core, ABC):
         if shorter != words:
             return self.have(shorter)
         if words[-1] in SENSED_NOUNS:
-            found = self.adjective(tuple(w for w in words[:-1] if w not in DETERMINERS))
-        found = found or self.joined(words, self.have)
-        if found is None and self.partial and len(plain) > 1:  # "a long trunk" is at least a trunk
+            formula = self.adjective(tuple(w for w in words[:-1] if w not in DETERMINERS))
+        formula = formula or self.joined(words, self.have)
+        if formula is None and self.partial and len(plain) > 1:  # "a long trunk" is at least a trunk
             part = self.find("have", plain[-1:])
-            found = None if part is None else conjunction(part, Unknown(" ".join(plain[:-1])))
-        return found
+            formula = None if part is None else conjunction(part, Unknown(" ".join(plain[:-1])))
+        return formula
 
     @staticmethod
     def _without_location(words: Words) -> Words:
@@ -214,9 +214,9 @@ class Doing(Core, ABC):
         plain = tuple(w for w in words if w not in ("it", "one", "this"))
         if not plain:
             return None
-        found = self.find("done", plain)
-        if found is not None:
-            return found
+        formula = self.find("done", plain)
+        if formula is not None:
+            return formula
         occasion = None
         if verb_key(first) in ("carry", "tak", "bring", "pack"):
             occasion = self._on_occasion(plain[1:])
@@ -229,29 +229,29 @@ class Doing(Core, ABC):
             return self.you(plain[:condition]) if clauses.usual(plain[condition:]) else None
         if plain[-2:] in (("for", "fun"), ("for", "pleasure")):
             return self.you(plain[:-2])
-        found = self._use_or_find(verb_key(plain[0]), plain[1:])
-        if found is None and plain[-1] in ("with", "on"):
-            found = self.find("use", plain[:-1])
-        return found or self.joined(plain, self.you) or self._restricted(plain, self.you)
+        formula = self._use_or_find(verb_key(plain[0]), plain[1:])
+        if formula is None and plain[-1] in ("with", "on"):
+            formula = self.find("use", plain[:-1])
+        return formula or self.joined(plain, self.you) or self._restricted(plain, self.you)
 
     def _use_or_find(self, verb: str, rest: Words) -> Formula | None:
         """Read "use for cooking", "find in a kitchen", "fit in a box"."""
-        found = self.used(rest) if verb in ("us", "need", "want") else None
-        if found is None and verb == "need" and rest[-2:-1] == ("to",) and verb_key(rest[-1]) in TO_WORK:
-            found = self.power(rest[:-2])  # "do you need electricity to use it"
-        if found is None and verb in TO_FIND:
+        formula = self.used(rest) if verb in ("us", "need", "want") else None
+        if formula is None and verb == "need" and rest[-2:-1] == ("to",) and verb_key(rest[-1]) in TO_WORK:
+            formula = self.power(rest[:-2])  # "do you need electricity to use it"
+        if formula is None and verb in TO_FIND:
             if verb == "look" and rest[:1] == ("for",):
                 rest = rest[1:]
             if rest[:2] in (("to", "find"), ("to", "see")):
                 rest = rest[2:]
-            found = self.place(rest)
+            formula = self.place(rest)
         if (
-            found is None
+            formula is None
             and verb in ("fit", "put", "get", "carry", "hid", "pack")
             and rest[:1] in (("in",), ("through",), ("under",))
         ):
-            found = self.comparisons.fits(rest[1:])
-        return found
+            formula = self.comparisons.fits(rest[1:])
+        return formula
 
     def _on_occasion(self, words: Words) -> Formula | None:
         """Read "take it along when you go camping", "carry it on a hike": what the occasion needs."""

@@ -48,17 +48,17 @@ class Nouns(Core, ABC):
         return self.once("noun_phrase", words, self._noun_phrase)
 
     def _noun_phrase(self, words: Words) -> Formula | None:
-        found = self.noun(words)
-        if found is not None:
-            return found
+        formula = self.noun(words)
+        if formula is not None:
+            return formula
         if words[0] in DETERMINERS:
             words = words[1:]
             if not words:
                 return None
         kind = clauses.without_kind(words)
-        found = self.noun_phrase(kind) if kind != words else None
-        if found is not None:
-            return found
+        formula = self.noun_phrase(kind) if kind != words else None
+        if formula is not None:
+            return formula
         return (
             self._other_than(words)
             or self.joined(words, self.noun_phrase, alone_first=True)
@@ -82,8 +82,8 @@ class Nouns(Core, ABC):
         return None
 
     def _narrowed(self, words: Words) -> Formula | None:
-        found = self.noun_phrase(words)
-        return None if found in _NEVER_HIDDEN else found
+        formula = self.noun_phrase(words)
+        return None if formula in _NEVER_HIDDEN else formula
 
     def noun(self, words: Words) -> Formula | None:
         """Read a noun of the lexicon, an object's name, or "thing"."""
@@ -93,9 +93,9 @@ class Nouns(Core, ABC):
         key = tuple(noun_key(w) for w in bare)
         if key in self.lexicon.nouns:
             return Noun(key)
-        found = self.find("noun", bare)
-        if found is not None:
-            return found
+        formula = self.find("noun", bare)
+        if formula is not None:
+            return formula
         return Const(True) if key[-1] in THINGS and all(w in GENERIC for w in key) else None
 
     def _narrowed_somehow(self, words: Words) -> Formula | None:
@@ -117,8 +117,8 @@ class Nouns(Core, ABC):
 
     def _plain_noun(self, words: Words) -> Formula | None:
         """Read a noun that may have modifiers; people and ideas are excluded, since they are never hidden."""
-        found = self.noun(words)
-        return None if found in _NEVER_HIDDEN else found
+        formula = self.noun(words)
+        return None if formula in _NEVER_HIDDEN else formula
 
     def _modified(self, words: Words) -> Formula | None:
         """Read a noun with adjectives, materials, places or other nouns before it."""
@@ -148,7 +148,7 @@ class Nouns(Core, ABC):
             counted = self.comparisons.count((words[0], part))
             if counted is not None:
                 return counted
-        found = (
+        formula = (
             self.adjective(words)
             or self.find("place", words)
             or self.find("material", words)
@@ -156,10 +156,10 @@ class Nouns(Core, ABC):
             or self.find("use", words)
             or self.participle(words)
         )
-        if found is None:  # "a vehicle part" is not necessarily a vehicle
+        if formula is None:  # "a vehicle part" is not necessarily a vehicle
             noun = self.find("noun", words)
-            found = None if noun is None or noun in _NEVER_HIDDEN else Unknown(" ".join(words))
-        return found or self.splits(words, self.modifiers, self.modifiers)
+            formula = None if noun is None or noun in _NEVER_HIDDEN else Unknown(" ".join(words))
+        return formula or self.splits(words, self.modifiers, self.modifiers)
 
     def post(self, words: Words) -> Formula | None:
         """Read "that flies", "with a handle", "used for cooking", "in the kitchen", "to sit on"."""
@@ -217,8 +217,8 @@ class Nouns(Core, ABC):
         if first in MADE:
             return self.made(words)
         if first in FOUND:
-            found = self.participle(words) or self.adjective(words)
-            return found or (self.place(rest) if first not in ("worn", "played") else None)
+            formula = self.participle(words) or self.adjective(words)
+            return formula or (self.place(rest) if first not in ("worn", "played") else None)
         if first in DRIVEN:
             power = rest[1:] if rest[:1] in (("by",), ("on",), ("with",), ("using",)) else ()
             if power == ("you",) and first not in ("powered", "propelled", "moved"):

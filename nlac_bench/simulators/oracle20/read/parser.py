@@ -26,7 +26,7 @@ _ADJUNCTS = word_set(
 _NOT_NARROWING = word_set("or not n't than too without only no less if when while unless but except")
 
 
-class Parser:
+class QuestionParser:
     """Parses questions with a lexicon.
 
     Args:
@@ -118,14 +118,14 @@ class _Reading(Nouns, Being, Purposes, Doing):
         """Read "made of metal rather than plastic": the first, and not the second; both is not known."""
         i = words.index("rather")
         kept, other = words[:i], words[i + 2 :]
-        said = self.clause(kept) if words[i + 1 : i + 2] == ("than",) else None
-        if said is None:
+        formula = self.clause(kept) if words[i + 1 : i + 2] == ("than",) else None
+        if formula is None:
             return None
         for k in range(len(kept) - 1, 0, -1):
             denied = self.clause(kept[:k] + other)
             if denied is not None:
-                return And((said, Or((Not(denied), Unknown(" ".join(words[i:]))))))
-        return And((said, Unknown(" ".join(words[i:]))))
+                return And((formula, Or((Not(denied), Unknown(" ".join(words[i:]))))))
+        return And((formula, Unknown(" ".join(words[i:]))))
 
     def clause(self, words: Words) -> Formula | None:
         """Read a clause according to its subject."""

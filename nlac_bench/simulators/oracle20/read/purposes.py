@@ -31,16 +31,16 @@ class Purposes(Core, ABC):
             return listed
         match first:
             case "for" | "to":
-                found = self.use(rest) or (self.user(rest) if first == "for" else None)
-                return found or (self.be(rest[1:]) if rest[:1] == ("be",) else None)
+                formula = self.use(rest) or (self.user(rest) if first == "for" else None)
+                return formula or (self.be(rest[1:]) if rest[:1] == ("be",) else None)
             case "in" | "on" | "at" | "during" | "while" | "when":
-                found = self.place(words) or self.use(rest) or self.topic(rest)
-                if found is not None:
-                    return found
+                formula = self.place(words) or self.use(rest) or self.topic(rest)
+                if formula is not None:
+                    return formula
             case "by":
-                found = self.user(rest)
-                if found is not None:
-                    return found
+                formula = self.user(rest)
+                if formula is not None:
+                    return formula
             case "as":
                 return self.find("use", rest) or self.noun_phrase(rest)
             case "with":
@@ -55,13 +55,13 @@ class Purposes(Core, ABC):
         if verb_key(words[0]) in TO_HELP:  # "help you to see"
             start = 2 if words[1:2] in (("you",), ("with",), ("in",)) else 1
             start += words[start : start + 1] == ("to",)
-            found = self.use(words[start:])
-            if found is not None:
-                return found
+            formula = self.use(words[start:])
+            if formula is not None:
+                return formula
         if words[-1] in PURPOSE_NOUNS:
-            found = self.use(words[:-1]) or self.topic(words[:-1]) or self.find("place", words[:-1])
-            if found is not None:
-                return found
+            formula = self.use(words[:-1]) or self.topic(words[:-1]) or self.find("place", words[:-1])
+            if formula is not None:
+                return formula
         if words[-2:] == ("with", "it"):
             return self.use(words[:-2])
         return (
@@ -73,9 +73,9 @@ class Purposes(Core, ABC):
         return self.once("made", words, self._made)
 
     def _made(self, words: Words) -> Formula | None:
-        found = self.adjective(words) or self.find("done", words)
-        if found is not None:
-            return found
+        formula = self.adjective(words) or self.find("done", words)
+        if formula is not None:
+            return formula
         rest = words[1:]
         if rest[:2] in (("out", "of"), ("up", "of")):
             return self.material(rest[2:])
@@ -92,36 +92,36 @@ class Purposes(Core, ABC):
         return self.once("material", words, self._material)
 
     def _material(self, words: Words) -> Formula | None:
-        found = self.find("material", words)
-        if found is not None:
-            return found
+        formula = self.find("material", words)
+        if formula is not None:
+            return formula
         kind = clauses.without_kind(words[1:] if words[0] in DETERMINERS else words)
         if kind != words:
             return self.material(kind)
         if words[-1] in SUBSTANCE_NOUNS:
-            found = self.material(words[:-1]) or self.adjective(words[:-1])
-        found = found or self.joined(words, self.material)
-        if isinstance(found, And):  # "wood and metal": it contains both; neither must be the main one
-            parts = (self.find("have", (p.id,)) if isinstance(p, Attr) else None for p in found.parts)
-            found = And(tuple(p or whole for p, whole in zip(parts, found.parts, strict=True)))
-        return found
+            formula = self.material(words[:-1]) or self.adjective(words[:-1])
+        formula = formula or self.joined(words, self.material)
+        if isinstance(formula, And):  # "wood and metal": it contains both; neither must be the main one
+            parts = (self.find("have", (p.id,)) if isinstance(p, Attr) else None for p in formula.parts)
+            formula = And(tuple(p or whole for p, whole in zip(parts, formula.parts, strict=True)))
+        return formula
 
     def place(self, words: Words) -> Formula | None:
         """Read "in the kitchen", "on a farm or in a zoo", "at home", "outdoors"."""
         return self.once("place", words, self._place)
 
     def _place(self, words: Words) -> Formula | None:
-        found = self.find("place", words)
-        if found is None and words[0] in PREPOSITIONS:
-            found = self.find("place", words[1:])
-            if found is None and words[0] in ("in", "on", "at"):
+        formula = self.find("place", words)
+        if formula is None and words[0] in PREPOSITIONS:
+            formula = self.find("place", words[1:])
+            if formula is None and words[0] in ("in", "on", "at"):
                 inner = clauses.without_kind(words[1:])
-                found = self.place(inner) if inner != words[1:] else None
-        if found is None and words[0] in DETERMINERS | VAGUE:
-            found = self.place(words[1:])
-        if found is None and words[-1] in SETTING_NOUNS:
-            found = self.place(words[:-1])
-        return found or self.joined(words, self.place) or self.splits(words, self.place, self._more_place)
+                formula = self.place(inner) if inner != words[1:] else None
+        if formula is None and words[0] in DETERMINERS | VAGUE:
+            formula = self.place(words[1:])
+        if formula is None and words[-1] in SETTING_NOUNS:
+            formula = self.place(words[:-1])
+        return formula or self.joined(words, self.place) or self.splits(words, self.place, self._more_place)
 
     def _more_place(self, words: Words) -> Formula | None:
         if words[0] == "of" and words[-1] in ("home", "house", "homes", "houses"):
