@@ -63,8 +63,9 @@ def draw_packages(path: Path) -> None:
     for name, (x, y) in sorted(place.items()):
         tree = ast.parse((PACKAGE / name / "__init__.py").read_text(encoding="utf-8"))
         first = (ast.get_docstring(tree) or "").splitlines()[0]
-        box = {"boxstyle": "round,pad=0.02", "facecolor": "#eef3f8", "edgecolor": "#5b7a99"}
-        panel.add_patch(FancyBboxPatch((x - WIDTH / 2, y - HEIGHT / 2), WIDTH, HEIGHT, **box))
+        box = FancyBboxPatch((x - WIDTH / 2, y - HEIGHT / 2), WIDTH, HEIGHT, boxstyle="round,pad=0.02")
+        box.set(facecolor="#eef3f8", edgecolor="#5b7a99")
+        panel.add_patch(box)
         panel.text(x, y + 0.09, name, ha="center", va="center", fontsize=8, fontweight="bold")
         panel.text(x, y - 0.09, first, ha="center", va="center", fontsize=6.5)
     for name, targets in sorted(reduced(edges).items()):
