@@ -392,7 +392,8 @@ def test_a_process_that_is_stopped_is_not_waited_for_without_end(
     own: EnginePool, here: HFEngine, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stopped = processes(own)[0]
-    stopped._child._socket.settimeout(1.0)
+    stopped._child.wait_s = 1.0
+    together(stopped, [ask("Guess.")])  # after the reply the new time is used
     os.kill(stopped.pid, signal.SIGSTOP)
     assert content(together(own, requests() * 2)) == content(together(here, requests() * 2))
     assert "sent nothing for" in capfd.readouterr().err and ended(stopped.pid)

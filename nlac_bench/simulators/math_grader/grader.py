@@ -89,7 +89,7 @@ class Grader:
         self._running: set[WorkerProcess] = set()
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(self, _stop, self._running, os.getpid())
+        self._finalizer = weakref.finalize(self, _stop, self._running)
 
     def grade(self, gold: str, pred: str) -> Grade:
         """Grade one case; blocks until a worker is free and has finished.
@@ -138,7 +138,7 @@ class Grader:
         worker = slot.worker
         assert worker is not None
         try:
-            return worker.judge(gold, pred, cpu_s, wall_s=_WALL_FACTOR * max(cpu_s, _LEAST_S))
+            return worker.judge(gold, pred, cpu_s)
         except WorkerLostError:
             worker.usable = False
             raise
@@ -185,7 +185,8 @@ class Grader:
         with self._lock:
             if self._closed:
                 raise EnvInfraError("the grader is closed; make a new Grader or use default_grader()")
-            fresh = WorkerProcess(_MODULE, self.memory_mb)
+            wall_s = _WALL_FACTOR * max(self.timeout_s, _LEAST_S)
+            fresh = WorkerProcess(_MODULE, self.memory_mb, wall_s)
             self._running.add(fresh)
         return fresh
 
@@ -219,17 +220,16 @@ class Grader:
         self.close()
 
     def _after_fork(self) -> None:
-        """Close the child's copies of the pipes to the parent's workers, which continue to run."""
+        """Close the child's copies of the connections to the parent's workers, which continue to run."""
         self._finalizer.detach()
         for worker in self._running:
             worker.let_go()
         self._prepare()
 
 
-def _stop(workers: set[WorkerProcess], owner: int) -> None:
-    if os.getpid() == owner:
-        for worker in list(workers):
-            worker.kill()  # its pipes may be in use: the reader sees their end and closes them
+def _stop(workers: set[WorkerProcess]) -> None:
+    for worker in list(workers):
+        worker.kill()  # its connection may be in use: the reader sees its end and closes it
 
 
 class _Default:

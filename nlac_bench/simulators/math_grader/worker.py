@@ -1,33 +1,24 @@
-"""Runs a worker process: `python -P -m nlac_bench.simulators.math_grader.worker PARENT MEMORY_MB`.
+"""Runs a worker process, which judges the cases that its parent sends; started by `WorkerProcess`.
 
-It reads requests from standard input and writes verdicts to standard output, each as a four-byte length and
-JSON. It ends when its input closes or its parent has ended. The kernel ends it with SIGPROF when a case
-exceeds its CPU time, and with SIGALRM when it exceeds its wall time, so that no process remains after the
-parent was killed.
+The kernel ends it with SIGPROF when a case exceeds its CPU time, and with SIGALRM when it exceeds its wall
+time, so that no process remains after the parent was killed.
 """
 
-import json
-import os
 import resource
-import select
 import signal
-import struct
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+
+from nlac_bench.child_process import Parent
 
 GRACE_S = (
     1.0  # the parent kills the worker at the limit of wall time; the alarm does so if the parent has ended
 )
-_PARENT_POLL_S = 2.0
 _RECURSION = 12_000
 
 
 def main() -> None:
-    parent, memory_mb = int(sys.argv[1]), int(sys.argv[2])
-    replies = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # output of a library must not be read as a reply
-    requests = os.fdopen(0, "rb", buffering=0)
+    parent, memory_mb = Parent(), int(sys.argv[3])
     sys.setrecursionlimit(_RECURSION)
     for number in (signal.SIGPROF, signal.SIGALRM):  # the parent process may ignore or block these signals
         signal.signal(number, signal.SIG_DFL)
@@ -48,8 +39,9 @@ def main() -> None:
             f"the limit of address space, {hard >> 20} MB, leaves less than {memory_mb} MB for a case; raise "
             "it (ulimit -v)"
         )
-    send(replies, {"ready": True})
-    while (request := _next_request(requests, parent)) is not None:
+    parent.send({"ready": True})
+    while True:
+        request = parent.receive()
         failed, fault, peak_before, limit = False, "", _peak(), _limit_memory(allowance)
         signal.setitimer(signal.ITIMER_REAL, request["wall_s"] + GRACE_S)
         signal.setitimer(signal.ITIMER_PROF, request["cpu_s"])
@@ -70,41 +62,9 @@ def main() -> None:
         # The process is replaced when its caches use half of the limit of a case.
         last = bool(failed or fault or _address_space() > held + allowance // 2)
         verdict = {"error": fault} if fault else {"correct": correct, "reason": reason}
-        send(replies, {**verdict, "last": last})
+        parent.send({**verdict, "last": last})
         if last:
             return
-
-
-def send(stream: BinaryIO, message: dict[str, object]) -> None:
-    """Write one framed message."""
-    body = json.dumps(message).encode()
-    frame = struct.pack(">I", len(body)) + body
-    while frame:
-        frame = frame[stream.write(frame) :]
-
-
-def _next_request(stream: BinaryIO, parent: int) -> dict[str, Any] | None:
-    poll = select.poll()
-    poll.register(stream, select.POLLIN | select.POLLHUP)
-    # After the parent's end the input stays open if a forked sibling has a copy of its other end.
-    while not poll.poll(_PARENT_POLL_S * 1000):
-        if os.getppid() != parent:
-            return None
-    header = _read(stream, 4)
-    if header is None:
-        return None
-    body = _read(stream, struct.unpack(">I", header)[0])
-    return None if body is None else json.loads(body)
-
-
-def _read(stream: BinaryIO, size: int) -> bytes | None:
-    data = b""
-    while len(data) < size:
-        part = stream.read(size - len(data))
-        if not part:
-            return None
-        data += part
-    return data
 
 
 def _limit_memory(allowance: int) -> int:

@@ -1,37 +1,25 @@
-"""Starts an engine process, sends it requests, and finds out when it has died or no longer answers."""
+"""Sends requests to an engine process, and finds out when it has died or no longer answers."""
 
 import contextlib
 import itertools
 import os
 import queue
-import socket
-import subprocess
-import sys
-import tempfile
 import threading
 from concurrent.futures import Future, InvalidStateError
-from pathlib import Path
 from typing import Any
 
-import nlac_bench
-from nlac_bench.redaction import redact
+from nlac_bench.child_process import ChildProcess, encode
 from nlac_bench.rollout.engines.engine import EngineError
-from nlac_bench.rollout.engines.hf.wire import ClosedError, encode, error_of, receive
+from nlac_bench.rollout.engines.hf.wire import error_of
 
 WAIT_S = 30.0
-"""Timeout of one wait on the socket. The process sends a message every second."""
+"""Seconds of one wait for a message. The process sends one every second."""
 SILENT = 2
-"""Number of waits without any message after which the process is killed. One alone may be long because this
-process did not run."""
-END_S = 10.0
-"""Seconds in which a process must end after its socket was closed; then it is killed."""
+"""Number of waits without any message after which the process is killed."""
 
 
-class ChildProcess:
+class EngineChild(ChildProcess):
     """A process that runs ``worker`` and answers requests. Thread-safe.
-
-    It has its own session, so that only the parent gets Ctrl-C. Its output goes to a file, of which the last
-    line is shown if it dies.
 
     Args:
         name: for messages.
@@ -47,27 +35,16 @@ class ChildProcess:
         """Number of tokens that it has generated."""
         self.prompts = 0, 0
         """Number of tokens of its prompts, and of those that were cached."""
-        self._socket, theirs = socket.socketpair()
-        self._socket.settimeout(WAIT_S)
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        root = str(Path(nlac_bench.__file__).parents[1])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        self.wait_s = WAIT_S
         # A thread that waits must not compute: the learner uses all cores while this process is idle.
         count = str(threads)
         openmp = {"OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "OMP_WAIT_POLICY": "passive"}
-        environment = {k: v for k, v in os.environ.items() if k != "GOMP_SPINCOUNT"}
+        environment = {k: v for k, v in os.environ.items() if k != "GOMP_SPINCOUNT"} | openmp
         module = "nlac_bench.rollout.engines.hf.worker"
         try:
-            with theirs:
-                self.process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(os.getpid())],
-                    stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                    env={**environment, "PYTHONPATH": path, **openmp},
-                    pass_fds=[theirs.fileno()], start_new_session=True,
-                )  # fmt: skip
+            super().__init__(module, environment=environment, stalled_s=WAIT_S)
         except OSError as error:
             raise EngineError(f"{name} cannot be started: {error}", "connection") from error
-        self._owner = os.getpid()
         self._numbers = itertools.count()
         self._lock = threading.RLock()  # the garbage collector may call ``close`` in any thread
         self._pending: dict[int, Future[Any]] = {}
@@ -109,7 +86,7 @@ class ChildProcess:
     def _write(self) -> None:
         while (frame := self._outbox.get()) is not None:
             try:
-                self._socket.sendall(frame)
+                self.send(frame)
             except TimeoutError:
                 return self._lost(f"read nothing for {WAIT_S:g} s")
             except OSError:
@@ -118,11 +95,11 @@ class ChildProcess:
     def _read(self) -> None:
         try:
             while True:
-                self._take(receive(self._socket, SILENT))
-        except ClosedError:
+                self._take(self.receive(self.wait_s, SILENT))
+        except EOFError:
             self._lost("ended")
         except TimeoutError:
-            self._lost(f"sent nothing for {SILENT * WAIT_S:g} s")
+            self._lost(f"sent nothing for {SILENT * self.wait_s:g} s")
 
     def _take(self, message: dict[str, Any]) -> None:
         self.tokens, *prompts = message["tokens"]
@@ -147,23 +124,11 @@ class ChildProcess:
                 return
             self._ended = error
             pending, self._pending = list(self._pending.values()), {}
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
         self._outbox.put(None)
-        if error.kind == "closed":
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(END_S)
-        self.process.kill()
-        status = self.process.wait()
+        self.kill()
         if error.kind != "closed":
-            error.args = (f"{error} (exit status {status}{self._last_words()})",)
-        self._log.close()
-        self._socket.close()
+            error.args = (f"{error} ({self.ending()})",)
+        self.let_go()
         for future in pending:
             with contextlib.suppress(InvalidStateError):
                 future.set_exception(error)
-
-    def _last_words(self) -> str:
-        self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 8192))
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return f": {redact(lines[-1])[:200]}" if lines else ""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, SyncError, WeightSource
-from nlac_bench.rollout.engines.hf.child import ChildProcess
+from nlac_bench.rollout.engines.hf.child import EngineChild
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
 from nlac_bench.rollout.engines.hf.wire import sample_of
 from nlac_bench.rollout.engines.model_files import check_model
@@ -42,7 +42,7 @@ class ProcessEngine:
 
     def __init__(self, model: str, *, threads: int = 1, **options: Any) -> None:
         self.model = model
-        self._child = ChildProcess(f"an engine process of {model!r}", threads)
+        self._child = EngineChild(f"an engine process of {model!r}", threads)
         self._child.name = repr(self)
         self.close = weakref.finalize(self, self._child.close)
         """Ends the process; requests that have not ended fail with ``EngineError``. Called at exit at the
@@ -50,7 +50,7 @@ class ProcessEngine:
         self._loading = self._child.call("load", model=model, options=options)
 
     def __repr__(self) -> str:
-        return f"ProcessEngine({self.model!r}, pid={self._child.process.pid})"
+        return f"ProcessEngine({self.model!r}, pid={self._child.pid})"
 
     @functools.cached_property
     def tokenizer(self) -> Any:
@@ -60,7 +60,7 @@ class ProcessEngine:
     @property
     def pid(self) -> int:
         """The process's number."""
-        return self._child.process.pid
+        return self._child.pid
 
     @property
     def generated_tokens(self) -> int:

@@ -1,15 +1,10 @@
-"""An engine process: ``python -P -m nlac_bench.rollout.engines.hf.worker SOCKET PARENT``.
+"""An engine process, which runs an ``HFEngine`` for ``ProcessEngine``; started by ``EngineChild``.
 
-It runs an ``HFEngine`` for ``ProcessEngine``, to which the file descriptor SOCKET is connected. The main
-thread reads requests, an event loop in another thread answers them. Once a second the process tells its
-parent that it lives, with the number of tokens that it has generated. It ends when the socket closes or its
-parent has ended, and ignores SIGINT and SIGTERM, which the parent handles.
+The main thread reads requests, an event loop in another thread answers them. Once a second the process tells
+its parent that it lives, with the number of tokens that it has generated.
 """
 
 import asyncio
-import os
-import signal
-import socket
 import sys
 import threading
 from collections.abc import Sequence
@@ -18,26 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench import garbage
+from nlac_bench.child_process import Parent
 from nlac_bench.rollout.engines import weight_file
-from nlac_bench.rollout.engines.hf.wire import ClosedError, encode, error_row, receive, request_of
+from nlac_bench.rollout.engines.hf.wire import error_row, request_of
 
 ALIVE_EVERY_S = 1.0
 
 
 def main() -> None:
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+    parent = Parent()
     garbage.collect_rarely()
     sys.setswitchinterval(0.0002)  # as the command does: the engine's thread shares the interpreter
-    connection = socket.socket(fileno=int(sys.argv[1]))
-    worker = _Worker(connection, parent=int(sys.argv[2]))
+    worker = _Worker(parent)
     threading.Thread(target=asyncio.run, args=(worker.run(),), daemon=True).start()
     worker.started.wait()
-    try:
-        while True:
-            worker.loop.call_soon_threadsafe(worker.accept, receive(connection))
-    except ClosedError:
-        os._exit(0)  # at once, also while the engine computes
+    while True:
+        worker.loop.call_soon_threadsafe(worker.accept, parent.receive())
 
 
 @dataclass(frozen=True)
@@ -57,20 +48,19 @@ class _Sent:
 class _Worker:
     """Answers the requests of the parent."""
 
-    def __init__(self, connection: socket.socket, parent: int) -> None:
+    def __init__(self, parent: Parent) -> None:
         self.started = threading.Event()
-        self._connection, self._parent = connection, parent
+        self._parent = parent
         self._engine: Any = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Tell the parent that this process lives, until the parent has ended."""
+        """Tell the parent every second that this process lives."""
         self.loop = asyncio.get_running_loop()
         self.started.set()
-        while os.getppid() == self._parent:
-            self._send({"tokens": self._tokens()})
+        while True:
+            self._parent.send({"tokens": self._tokens()})
             await asyncio.sleep(ALIVE_EVERY_S)
-        os._exit(0)
 
     def accept(self, message: dict[str, Any]) -> None:
         """Begin to answer ``message``, or cancel the request that it names."""
@@ -89,7 +79,7 @@ class _Worker:
             reply = {"result": await function(**arguments)}
         except Exception as error:
             reply = {"error": error_row(error)}
-        self._send({"id": number, "tokens": self._tokens(), **reply})
+        self._parent.send({"id": number, "tokens": self._tokens(), **reply})
 
     def _tokens(self) -> list[int]:
         """Return the numbers of tokens generated, of the prompts, and of those that were cached."""
@@ -97,12 +87,6 @@ class _Worker:
         return [0] * 3 if engine is None else [
             engine.generated_tokens, engine.prompt_tokens, engine.cached_tokens
         ]  # fmt: skip
-
-    def _send(self, message: dict[str, Any]) -> None:
-        try:
-            self._connection.sendall(encode(message))
-        except OSError:
-            os._exit(0)
 
     async def _load(self, model: str, options: dict[str, Any]) -> dict[str, Any]:
         self._engine = await asyncio.to_thread(_loaded, model, options)
