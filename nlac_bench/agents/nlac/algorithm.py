@@ -159,10 +159,10 @@ class NLAC(LanguagePolicyIteration):
         pool = [t for e in episodes for t in self.transitions(e)] or self.replay.items
         rng = np.random.default_rng(derive_seed(self._seed, self.replay.iteration, "probes"))
         chosen = rng.permutation(len(pool))[: self.config.probes]
-        probes = await read_critic(self, [pool[i] for i in chosen])
-        metrics = critic_metrics(probes)
+        lessons = await read_critic(self, [pool[i] for i in chosen])
+        metrics = critic_metrics(self, lessons)
         if deep:
-            metrics |= await refinement_metrics(probes, self.resources)
+            metrics |= await refinement_metrics(lessons, self.resources)
         self.counts.clear()
         return metrics | self.kl_to_start()
 

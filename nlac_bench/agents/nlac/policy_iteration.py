@@ -183,8 +183,12 @@ class LanguagePolicyIteration(ABC):
         """Sample d⁽¹⁾…d⁽ᵏ⁾ ~ M(· | s, a) and the critique ~ E(s, a, d⁽¹⁾…d⁽ᵏ⁾)."""
         if lesson.done or lesson.proposed is None:
             return
+        await self.judge(lesson, await self.futures(lesson))
+
+    async def judge(self, lesson: Lesson, futures: Sequence[str]) -> None:
+        """Sample the critique ~ E(s, a, ``futures``)."""
+        assert lesson.proposed is not None
         state, action = lesson.transition.state, lesson.proposed.text
-        futures = await self.futures(lesson)
         lesson.future = futures[0] if futures else None
         lesson.critique = await lesson.speaker.critique(state, action, futures) if futures else None
         if lesson.critique is None:  # without a critique the action must not be distilled

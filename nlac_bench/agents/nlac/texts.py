@@ -9,11 +9,10 @@ import numpy as np
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
-from nlac_bench.agents.nlac.records import Continued, CritiqueRecord, ProbeRecord
+from nlac_bench.agents.nlac.probes import continued, refined
+from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.agents.roles.transition import Transition
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engines.engine import derive_seed
-from nlac_bench.rollout.engines.routing import Conversation, within
 
 
 def critique_records(
@@ -59,43 +58,21 @@ async def probe_records(
         version: the version of the weights.
     """
 
-    async def one(number: int, t: Transition) -> Lesson:
-        with within(Conversation()):
-            lesson = Lesson(t, 1.0, nlac.seeded_speaker(derive_seed(resources.seed, "probe set", number)))
-            await nlac.reread(lesson)
-        return lesson
-
-    lessons = await asyncio.gather(*(one(i, t) for i, t in enumerate(states)))
-    changed = [n for n, x in enumerate(lessons) if x.refined not in (None, x.transition.action)]
-    few = changed[: nlac.config.probe_playouts]
-    pairs = await asyncio.gather(*(_continued(resources, lessons[n]) for n in few))
-    continued = dict(zip(few, pairs, strict=True))
+    lessons = [
+        Lesson(t, 1.0, nlac.seeded_speaker(derive_seed(resources.seed, "probe set", n)))
+        for n, t in enumerate(states)
+    ]
+    await nlac.each(lessons, nlac.reread)
+    few = [n for n, x in enumerate(lessons) if refined(x)][: nlac.config.probe_playouts]
+    pairs = dict(
+        zip(few, await asyncio.gather(*(continued(resources, lessons[n]) for n in few)), strict=True)
+    )
     records = []
     for number, lesson in enumerate(lessons):
-        played, refined = continued.get(number, (None, None))
+        played, better = pairs.get(number, (None, None))
         texts = _reading(nlac, lesson, iteration, version)
-        records.append(ProbeRecord(**texts, state=number, played_on=played, refined_on=refined))
+        records.append(ProbeRecord(**texts, state=number, played_on=played, refined_on=better))
     return records
-
-
-async def _continued(
-    resources: Resources[Any], lesson: Lesson
-) -> tuple[Continued, Continued] | tuple[None, None]:
-    """Return how the played and the refined action went on; None if the state cannot be reached again."""
-    t = lesson.transition
-
-    async def one(fork: TextEnv, action: str) -> Continued:
-        playout = await resources.play_on(fork, t, action, derive_seed(t.seed, t.step))
-        return Continued(success=playout.success, turns=len(playout.heard), answered=playout.heard[0])
-
-    with within(Conversation()):
-        env = await resources.reached(t)
-        if env is None:
-            return None, None
-        played, refined = await asyncio.gather(
-            one(env.fork(), t.action), one(env.fork(), str(lesson.refined))
-        )
-        return played, refined
 
 
 def _reading(nlac: LanguagePolicyIteration, lesson: Lesson, iteration: int, version: int) -> dict[str, Any]:
