@@ -39,7 +39,7 @@ def model(hidden: int = 256, layers: int = 6, intermediate: int = 768, heads: in
 
 
 def nll(outputs: Outputs, batch: TokenBatch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    return losses.aggregate(-outputs.logprobs_BT, batch.loss_mask, "token_mean", float(batch.ids.numel())), {}
+    return losses.aggregate(-outputs.logprobs_BT, batch.loss_mask, float(batch.ids.numel())), {}
 
 
 def full(rows: int, length: int) -> list[TokenSequence]:

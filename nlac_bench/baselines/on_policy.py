@@ -215,8 +215,8 @@ class OnPolicy(ABC, Generic[C]):
 
     def token_mean(self, batch: TokenBatch) -> Mean:
         """Return a function that reduces a micro-batch's losses to its part of the mean over all tokens."""
-        tokens = losses.denominator(batch.loss_mask, "token_mean")
-        return lambda loss_BT, mask_BT: losses.aggregate(loss_BT, mask_BT, "token_mean", tokens)
+        tokens = (batch.loss_mask != 0).sum().clamp(min=1)
+        return lambda loss_BT, mask_BT: losses.aggregate(loss_BT, mask_BT, tokens)
 
     def with_kl(
         self, total: Tensor, outputs: Outputs, micro: TokenBatch, mean: Mean, metrics: dict[str, Tensor]

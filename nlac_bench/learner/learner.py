@@ -57,12 +57,8 @@ class Learner:
         self._shard(self.model, config.activation_checkpointing)
         self.master = dict(self.model.named_parameters())  # the shards, also while FSDP has gathered weights
         self.parameters = [p for p in self.master.values() if p.requires_grad]
-        self.optimizer: torch.optim.Optimizer = (
-            torch.optim.AdamW(
-                self.parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
-            )
-            if config.optimizer == "adamw"
-            else torch.optim.SGD(self.parameters, lr=config.lr, weight_decay=config.weight_decay)
+        self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
+            self.parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
         )
         self.ema = [local_part(p).detach().clone() for p in self.master.values()] if config.ema else None
         ranks().end()

@@ -3,16 +3,14 @@
 Axes: B rows, T tokens, V vocabulary, N transitions. A mask is 1.0 on tokens that the policy itself sampled
 (or on distillation targets) and 0.0 on prompts, observations and padding. Values at masked positions do not
 influence a result, but must be finite if a gradient is taken (0 · ∞ is NaN). Losses are per token and
-reduced by ``aggregate`` with *global* denominators: if means per rank were averaged over ranks, a token's
+reduced by ``aggregate`` with a *global* denominator: if means per rank were averaged over ranks, a token's
 weight would depend on the number of tokens on its rank.
 """
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import torch
 from torch import Tensor
-
-Aggregation: TypeAlias = Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"]
 
 
 class _SelectiveLogSoftmax(torch.autograd.Function):
@@ -159,27 +157,6 @@ def value_loss(values_BT: Tensor, old_values_BT: Tensor, returns_BT: Tensor, *, 
     return 0.5 * torch.maximum((values_BT - returns_BT) ** 2, (near_BT - returns_BT) ** 2)
 
 
-def kl_estimate(logprobs_BT: Tensor, ref_logprobs_BT: Tensor, kind: Literal["k1", "k2", "k3"]) -> Tensor:
-    """Return per-token estimates of KL(π ‖ π_ref) from samples of π (Schulman 2020, "Approximating KL"),
-    ``[B, T]``.
-
-    As a *loss* on policy, only k2 has the gradient of the reverse KL: the gradient of k1 is zero in
-    expectation, that of k3 is the forward KL's. Use k1 in the reward, and ``full_kl`` off policy.
-
-    Raises:
-        ValueError: ``kind`` is unknown.
-    """
-    log_ratio_BT = ref_logprobs_BT - logprobs_BT
-    match kind:
-        case "k1":
-            return -log_ratio_BT
-        case "k2":
-            return 0.5 * log_ratio_BT**2
-        case "k3":
-            return log_ratio_BT.exp() - 1 - log_ratio_BT
-    raise ValueError(f"kind must be k1, k2 or k3, got {kind!r}")
-
-
 def full_kl(logits_BTV: Tensor, ref_logits_BTV: Tensor) -> Tensor:
     """Return KL(π ‖ π_ref) of each next-token distribution, over the whole vocabulary, in nats, ``[B, T]``.
 
@@ -222,31 +199,13 @@ def twin_q_loss(q1_N: Tensor, q2_N: Tensor, target_N: Tensor) -> Tensor:
 # --- reduction ------------------------------------------------------------------------------------
 
 
-def denominator(mask_BT: Tensor, mode: Aggregation) -> Tensor:
-    """Return the denominator for ``aggregate``; compute it once per optimizer step from the whole batch.
+def aggregate(loss_BT: Tensor, mask_BT: Tensor, tokens: Tensor | float) -> Tensor:
+    """Return this shard's part of the mean over tokens; the parts of all shards *sum* to the batch's loss.
 
-    It is the number of tokens, or of sequences with at least one token, and at least 1.
+    Masked positions are set to 0 before the sum, so that an infinity or NaN there has no effect.
+
+    Args:
+        tokens: number of tokens with mask 1 in the whole batch, at least 1.
     """
-    mask_BT = mask_BT != 0
-    count = mask_BT.sum() if mode == "token_mean" else mask_BT.any(-1).sum()
-    return count.clamp(min=1)
-
-
-def aggregate(loss_BT: Tensor, mask_BT: Tensor, mode: Aggregation, denominator: Tensor | float) -> Tensor:
-    """Return this shard's part of the batch loss; the parts of all shards *sum* to the loss of the batch.
-
-    ``token_mean`` gives every token the same weight, ``sequence_mean_token_mean`` every sequence (tokens of
-    long sequences have less weight). ``sequence_mean_token_sum`` is the mean over sequences of the sum over
-    tokens. Masked positions are set to 0 before the sum, so that an infinity or NaN there has no effect.
-
-    Raises:
-        ValueError: ``mode`` is unknown.
-    """
-    kept_BT = mask_BT != 0
-    loss_BT = torch.where(kept_BT, loss_BT, torch.zeros_like(loss_BT)) * mask_BT
-    match mode:
-        case "token_mean" | "sequence_mean_token_sum":
-            return loss_BT.sum() / denominator
-        case "sequence_mean_token_mean":
-            return (loss_BT.sum(-1) / kept_BT.sum(-1).clamp(min=1)).sum() / denominator
-    raise ValueError(f"unknown aggregation {mode!r}; use one of {', '.join(get_args(Aggregation))}")
+    loss_BT = torch.where(mask_BT != 0, loss_BT, torch.zeros_like(loss_BT)) * mask_BT
+    return loss_BT.sum() / tokens

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from nlac_bench.errors import DataError
 
-ENTRIES: Mapping[str, tuple[str, ...]] = {"AdamW": ("step", "exp_avg", "exp_avg_sq"), "SGD": ()}
-"""What an optimizer without momentum keeps for each parameter that it has updated."""
+ENTRIES = ("step", "exp_avg", "exp_avg_sq")
+"""What AdamW keeps for each parameter that it has updated."""
 
 
 def settings(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
@@ -70,16 +70,15 @@ def check(
             raise DataError(
                 f"the saved optimizer has {key} {theirs[key]!r:.200}, but this run's has {ours[key]!r}"
             )
-    entries = ENTRIES[own["class"]]
     for name in found:
         parameter, _, entry = name.rpartition("/")
-        if parameter not in shards or entry not in entries:
+        if parameter not in shards or entry not in ENTRIES:
             raise DataError(
                 f"the saved optimizer has a tensor {name!r}, which this run's optimizer does not have"
             )
     for name, shard in shards.items():
-        present = [entry for entry in entries if f"{name}/{entry}" in found]
-        if present and len(present) < len(entries):
+        present = [entry for entry in ENTRIES if f"{name}/{entry}" in found]
+        if present and len(present) < len(ENTRIES):
             raise DataError(f"the saved optimizer has only {', '.join(present)} of the parameter {name!r}")
         for entry in present:
             tensor = found[f"{name}/{entry}"]
@@ -109,7 +108,7 @@ def restore(
     state: dict[int, dict[str, Tensor]] = {}
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for i, parameter in enumerate(parameters):
-        for entry in ENTRIES[type(optimizer).__name__]:
+        for entry in ENTRIES:
             tensor = found.get(f"{names[parameter]}/{entry}")
             if tensor is not None:
                 copied = tensor.clone()

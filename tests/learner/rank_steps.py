@@ -35,7 +35,7 @@ from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
 from tests.baselines.signal_env import BUTTONS, COLOURS, Signal
-from tests.learner.small_model import model, nll, sequences
+from tests.learner.small_model import model, nll, sequences, use_sgd
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "ppo": {"num_epochs": 3, "entropy_coef": 0.01, "kl_coef": 0.05},
@@ -51,9 +51,8 @@ def make(name: str, **settings: Any) -> Any:
     method = BUILT_IN[name]
     shared = {"precision": "fp32", "row_tokens": 24, "lr": 0.3, "mini_batch_size": 64}
     config = method.config({**shared, **SETTINGS.get(name, {}), **settings})
-    learner = Learner(
-        signal_env.random_model(), replace(config.learner(0, **method.learner), optimizer="sgd")
-    )
+    learner = Learner(signal_env.random_model(), config.learner(0, **method.learner))
+    use_sgd(learner)
     engine = MeteredEngine(HFEngine(signal_env.random_model(), signal_env.tokenizer()))
     prompts = CompactPrompts()
     return method.algorithm_class(

@@ -12,6 +12,7 @@ from nlac_bench.learner.batch import TokenBatch, TokenSequence
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.learner.outputs import LossFn, Outputs
+from nlac_bench.learner.ranks import collective
 
 VOCABULARY = 61
 
@@ -55,10 +56,16 @@ def nll(denominator: Tensor | float) -> LossFn:
 
     def loss(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
         weighted_BT = -outputs.logprobs_BT * batch.weights
-        part = losses.aggregate(weighted_BT, batch.loss_mask, "token_mean", denominator)
+        part = losses.aggregate(weighted_BT, batch.loss_mask, denominator)
         return part, {"tokens": batch.loss_mask.sum()}
 
     return loss
+
+
+@collective
+def use_sgd(learner: Learner) -> None:
+    """Replace AdamW, whose steps hardly depend on the scale of the gradient."""
+    learner.optimizer = torch.optim.SGD(learner.parameters, lr=learner.config.lr)
 
 
 def steps(learner: Learner, data: list[TokenSequence], count: int = 3) -> list[float]:
@@ -78,8 +85,9 @@ def weights(learner: Learner) -> dict[str, Tensor]:
 
 def main(out: str, optimizer: str, lr: float) -> None:
     """Rank 0 of many: three steps, and what came of them."""
-    config = LearnerConfig(lr=lr, optimizer=optimizer, precision="fp32", micro_rows=2)  # type: ignore[arg-type]
-    learner = Learner(model(), config)
+    learner = Learner(model(), LearnerConfig(lr=lr, precision="fp32", micro_rows=2))
+    if optimizer == "sgd":
+        use_sgd(learner)
     seen = steps(learner, sequences())
     save_file(weights(learner), f"{out}/weights.safetensors")
     with open(f"{out}/losses.json", "w") as stream:  # noqa: PTH123

@@ -42,7 +42,7 @@ def each_gradient(name: str, tie: bool) -> dict[str, Tensor]:
 
     def part(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
         weighted_BT = loss(outputs) * micro.weights + 0.1 * outputs.q_BT("q1")
-        return losses.aggregate(weighted_BT, micro.loss_mask, "token_mean", 50.0), {}
+        return losses.aggregate(weighted_BT, micro.loss_mask, 50.0), {}
 
     value = learner.forward_backward(batch, part)["loss"]
     found = {n: p.grad.full_tensor() for n, p in learner.model.named_parameters()}  # type: ignore[union-attr]

@@ -164,16 +164,7 @@ def test_value_loss_by_hand() -> None:
     )
 
 
-def test_kl_estimates_by_hand_and_in_the_mean() -> None:
-    logprobs_BT, ref_BT = torch.tensor([[math.log(0.5)]]), torch.tensor([[math.log(0.25)]])
-    for kind, expected in {
-        "k1": math.log(2),
-        "k2": 0.5 * math.log(2) ** 2,
-        "k3": 0.5 - 1 + math.log(2),
-    }.items():
-        torch.testing.assert_close(losses.kl_estimate(logprobs_BT, ref_BT, kind).item(), expected)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="k4"):
-        losses.kl_estimate(logprobs_BT, ref_BT, "k4")  # type: ignore[arg-type]
+def test_full_kl_by_hand() -> None:
     p_V, q_V = torch.tensor([[0.5, 0.5], [0.25, 0.75]], dtype=torch.float64)  # ½ ln 2 + ½ ln ⅔
     divergence = losses.full_kl(p_V.log(), q_V.log()).item()
     torch.testing.assert_close(divergence, 0.5 * math.log(4 / 3), **TOLERANCE)
@@ -181,24 +172,9 @@ def test_kl_estimates_by_hand_and_in_the_mean() -> None:
     logits_V, ref_V = torch.randn(2, 7, generator=generator, dtype=torch.float64)
     p_V, q_V = logits_V.softmax(-1), ref_V.softmax(-1)
     exact = sum(p * math.log(p / q) for p, q in zip(p_V.tolist(), q_V.tolist(), strict=True))
-    for kind in ("k1", "k3"):  # unbiased: the exact expectation over the policy is the divergence
-        estimates_V = losses.kl_estimate(p_V.log()[None], q_V.log()[None], kind)[0]  # type: ignore[arg-type]
-        torch.testing.assert_close((p_V * estimates_V).sum().item(), exact, **TOLERANCE)
     torch.testing.assert_close(
         losses.full_kl(logits_V[None, None], ref_V[None, None]).item(), exact, **TOLERANCE
     )
-
-
-def test_k2_as_a_loss_has_the_gradient_of_the_reverse_kl() -> None:
-    generator = torch.Generator().manual_seed(1)
-    logits_V = torch.randn(5, generator=generator, dtype=torch.float64, requires_grad=True)
-    ref_V = torch.randn(5, generator=generator, dtype=torch.float64).log_softmax(-1)
-    (exact_V,) = torch.autograd.grad(losses.full_kl(logits_V[None, None], ref_V[None, None]).sum(), logits_V)
-    for kind, same in {"k1": False, "k2": True, "k3": False}.items():
-        logprobs_V = logits_V.log_softmax(-1)
-        estimate_V = losses.kl_estimate(logprobs_V, ref_V, kind)  # type: ignore[arg-type]
-        (gradient_V,) = torch.autograd.grad((logprobs_V.exp().detach() * estimate_V).sum(), logits_V)
-        assert torch.allclose(gradient_V, exact_V, atol=1e-10) is same, kind
 
 
 def test_selective_log_softmax_and_entropy() -> None:
@@ -233,38 +209,32 @@ def test_sac_target_and_loss_by_hand() -> None:
     torch.testing.assert_close(q_N.grad, 2 * (q_N.detach() - target_N), **TOLERANCE)
 
 
-MODES: list[losses.Aggregation] = ["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"]
+def mean(loss_BT: Tensor, mask_BT: Tensor) -> Tensor:
+    return losses.aggregate(loss_BT, mask_BT, (mask_BT != 0).sum())
 
 
 def test_aggregation_by_hand() -> None:
     loss_BT = torch.tensor([[1.0, 3.0, math.nan], [8.0, math.inf, 0.0]])
     mask_BT = torch.tensor([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    for mode, expected in zip(MODES, [4.0, 6.0, 5.0], strict=True):
-        got = losses.aggregate(loss_BT, mask_BT, mode, losses.denominator(mask_BT, mode))
-        assert got.item() == expected
-    with pytest.raises(ValueError, match="median"):
-        losses.aggregate(loss_BT, mask_BT, "median", 1.0)  # type: ignore[arg-type]
+    assert mean(loss_BT, mask_BT).item() == 4.0
 
 
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(3))
-def test_aggregation_is_invariant_under_sharding(mode: losses.Aggregation, seed: int) -> None:
+def test_aggregation_is_invariant_under_sharding(seed: int) -> None:
     mask_BT, _, loss_BT = ragged(seed, rows=9)
     mask_BT[4] = 0  # a row without a single own token
-    whole = losses.aggregate(loss_BT, mask_BT, mode, losses.denominator(mask_BT, mode))
     parts = [slice(0, 1), slice(1, 4), slice(4, 5), slice(5, 9)]
-    count = sum(losses.denominator(mask_BT[p], mode) for p in parts if mask_BT[p].any())
-    summed = sum(losses.aggregate(loss_BT[p], mask_BT[p], mode, count) for p in parts)
-    torch.testing.assert_close(summed, whole, **TOLERANCE)
+    count = sum((mask_BT[p] != 0).sum() for p in parts)
+    summed = sum(losses.aggregate(loss_BT[p], mask_BT[p], count) for p in parts)
+    torch.testing.assert_close(summed, mean(loss_BT, mask_BT), **TOLERANCE)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_masked_positions_change_no_gradient(mode: losses.Aggregation) -> None:
+def test_masked_positions_change_no_gradient() -> None:
     mask_BT, _, loss_BT = ragged(1)
     gradients = []
     for garbage in (0.0, 1e30):
         x_BT = torch.where(mask_BT != 0, loss_BT, torch.full_like(loss_BT, garbage)).requires_grad_()
-        losses.aggregate(x_BT**2, mask_BT, mode, losses.denominator(mask_BT, mode)).backward()
+        mean(x_BT**2, mask_BT).backward()
         assert x_BT.grad is not None
         gradients.append(x_BT.grad)
     assert torch.equal(gradients[0] * mask_BT, gradients[1] * mask_BT)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from nlac_bench.learner import losses
-from tests.learner.test_losses import MODES, ragged
+from tests.learner.test_losses import ragged
 
 close = partial(torch.testing.assert_close, rtol=0.0, atol=1e-6)
 SHARDS = [slice(0, 1), slice(1, 4), slice(4, 5), slice(5, 9)]
@@ -85,15 +85,6 @@ def naive_value(value: float, old: float, goal: float, clip: float) -> tuple[flo
     return (value - goal) ** 2 / 2, value - goal
 
 
-def naive_kl_estimate(logprob: float, ref: float, kind: str) -> tuple[float, float]:
-    ratio = math.exp(ref) / math.exp(logprob)
-    return {
-        "k1": (-math.log(ratio), 1.0),
-        "k2": (math.log(ratio) ** 2 / 2, -math.log(ratio)),
-        "k3": (ratio - 1 - math.log(ratio), 1 - ratio),
-    }[kind]
-
-
 def softmax(logits: list[float]) -> list[float]:
     return [math.exp(x) / sum(math.exp(y) for y in logits) for x in logits]
 
@@ -120,37 +111,27 @@ LOSSES: dict[str, tuple[Callable[..., Tensor], Reference, dict[str, Any], list[s
 for low, high in ((0.1, 0.3), (0.3, 0.1)):
     clips, names = {"clip_low": low, "clip_high": high}, ["logprob", "old_logprob", "advantage"]
     LOSSES[f"ppo {low} {high}"] = losses.ppo_policy_loss, naive_ppo, clips, names
-for kind in ("k1", "k2", "k3"):
-    LOSSES[kind] = losses.kl_estimate, naive_kl_estimate, {"kind": kind}, ["old_logprob", "ref_logprob"]
 
 
 @GARBAGE
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", LOSSES)
-def test_tokens_and_shards_equal_a_loop(
-    name: str, mode: losses.Aggregation, seed: int, garbage: float
-) -> None:
+def test_tokens_and_shards_equal_a_loop(name: str, seed: int, garbage: float) -> None:
     ours, reference, options, names = LOSSES[name]
     mask_BT, columns = batch(seed, garbage)
     inputs = [columns[n] for n in names]
     played = [[token for turn in turns for token in turn] for turns in episodes(mask_BT, *inputs) if turns]
     each, slopes, expected = [], [], 0.0
     for tokens in played:
-        divisor = {
-            "token_mean": sum(len(other) for other in played),
-            "sequence_mean_token_sum": len(played),
-            "sequence_mean_token_mean": len(played) * len(tokens),
-        }[mode]
+        divisor = sum(len(other) for other in played)
         for token in tokens:
             loss, *along = reference(*token, **options)
             each.append(loss)
             expected += loss / divisor
             slopes += [slope / divisor for slope in along]
     inputs[0].requires_grad_()
-    own_BT, whole = mask_BT != 0, losses.denominator(mask_BT, mode)
+    own_BT, whole = mask_BT != 0, (mask_BT != 0).sum()
     parts = [
-        losses.aggregate(ours(*(x[rows] for x in inputs), **options), mask_BT[rows], mode, whole)
-        for rows in SHARDS
+        losses.aggregate(ours(*(x[rows] for x in inputs), **options), mask_BT[rows], whole) for rows in SHARDS
     ]
     torch.stack(parts).sum().backward()
     assert inputs[0].grad is not None
@@ -165,7 +146,7 @@ def test_ppo_gradient_is_zero_on_masked_logprobs(seed: int, garbage: float) -> N
     logprobs_BT = columns["logprob"].requires_grad_()
     advantages_BT = columns["advantage"].masked_fill(mask_BT == 0, 0)  # as ``gae`` leaves them
     loss_BT = losses.ppo_policy_loss(logprobs_BT, columns["old_logprob"], advantages_BT)
-    losses.aggregate(loss_BT, mask_BT, "token_mean", 1.0).backward()
+    losses.aggregate(loss_BT, mask_BT, 1.0).backward()
     assert logprobs_BT.grad is not None and not logprobs_BT.grad[mask_BT == 0].any()
 
 

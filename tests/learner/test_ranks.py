@@ -20,7 +20,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from tests.learner import resuming_ranks
 from tests.learner.rank_steps import three_steps
-from tests.learner.small_model import model, sequences, steps, weights
+from tests.learner.small_model import model, sequences, steps, use_sgd, weights
 from tests.learner.torchrun_cases import OPTIMIZERS, WORLDS
 
 TOLERANCE = 1e-5
@@ -99,7 +99,9 @@ def test_gradients_stay_sharded_between_micro_batches(together: Path) -> None:
 @pytest.mark.slow  # starts torchrun
 @pytest.mark.parametrize(("optimizer", "lr"), OPTIMIZERS.items())
 def test_many_ranks_give_the_same_weights(together: Path, optimizer: str, lr: float) -> None:
-    alone = Learner(model(), LearnerConfig(lr=lr, optimizer=optimizer, precision="fp32", micro_rows=2))  # type: ignore[arg-type]
+    alone = Learner(model(), LearnerConfig(lr=lr, precision="fp32", micro_rows=2))
+    if optimizer == "sgd":
+        use_sgd(alone)
     expected = steps(alone, sequences())
     found = load_file(together / optimizer / "weights.safetensors")
     torch.testing.assert_close(found, weights(alone), rtol=0, atol=1e-5)

@@ -94,7 +94,7 @@ def _step(learner: Learner, batch: TokenBatch) -> float:
     count = float(batch.loss_mask.sum())
 
     def loss(outputs: Outputs, micro: TokenBatch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        return losses.aggregate(-outputs.logprobs_BT, micro.loss_mask, "token_mean", count), {}
+        return losses.aggregate(-outputs.logprobs_BT, micro.loss_mask, count), {}
 
     began = time.perf_counter()
     learner.forward_backward(batch, loss)
