@@ -13,11 +13,6 @@ def collect_rarely() -> None:
     gc.set_threshold(100_000, 20, 100)
 
 
-def keep_all() -> None:
-    """Never look for cycles among the objects that exist now."""
-    gc.freeze()
-
-
 def exit_quickly() -> None:
     """Skip the search for cycles at the exit of a process, which takes 1.5 s with torch.
 

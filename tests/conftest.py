@@ -1,5 +1,6 @@
 """What all tests share: one torch thread a process, hypothesis without clocks, the public data, a browser."""
 
+import gc
 import os
 import signal
 import sys
@@ -54,7 +55,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_finish() -> None:
     """What is imported by now stays until the end; the garbage collector need not look through it again."""
-    garbage.keep_all()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

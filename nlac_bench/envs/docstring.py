@@ -4,18 +4,6 @@ import inspect
 import re
 from collections.abc import Mapping
 
-SECTIONS = (
-    "Action Space",
-    "Observation Space",
-    "Starting State",
-    "Reward",
-    "Episode End",
-    "Information",
-    "Arguments",
-    "Version History",
-)
-"""The headings of a complete environment docstring, in order; each is written as ``## Action Space``."""
-
 RULES = ("", "description", "action space", "observation space", "reward", "rewards", "episode end")
 """The sections that an agent is told; the others are for the programmer."""
 

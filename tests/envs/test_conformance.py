@@ -14,7 +14,7 @@ from gymnasium.spaces import Discrete, Text
 from nlac_bench.envs import Outcome, TextEnv, conformance, registry
 from nlac_bench.envs.conformance import CHECKS, CheckResult, check
 from nlac_bench.envs.conformance.play import CheckedEnv
-from nlac_bench.envs.docstring import SECTIONS, own_docstring, sections
+from nlac_bench.envs.docstring import own_docstring, sections
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
 
 
@@ -41,6 +41,19 @@ def test_built_in_training_splits_conform(name: str) -> None:
     subject = CheckedEnv(make_env, entry.env_id, {"split": "train"})
     for which in ("info", "gold answers stay hidden", "tasks", "oracle", "make_vec"):
         CHECKS[which](subject)
+
+
+SECTIONS = (
+    "Action Space",
+    "Observation Space",
+    "Starting State",
+    "Reward",
+    "Episode End",
+    "Information",
+    "Arguments",
+    "Version History",
+)
+"""The headings of a complete environment docstring, in order; each is written as ``## Action Space``."""
 
 
 @pytest.mark.parametrize("name", registry.BUILTIN)

@@ -46,7 +46,6 @@ class Task:
     instruction: str
     actions: tuple[GoldCall, ...]
     outputs: tuple[str, ...]
-    annotator: str | None = None
     level: str | None = None
     intent: Mapping[str, Any] | None = None
 
@@ -163,22 +162,9 @@ def tasks_from_json(name: str, split: str, rows: list[dict[str, Any]]) -> tuple[
             instruction=row["instruction"],
             actions=tuple(GoldCall(call["name"], call["kwargs"]) for call in row["actions"]),
             outputs=tuple(row["outputs"]),
-            annotator=row.get("annotator"),
         )
         for index, row in enumerate(rows)
     )
-
-
-def check_tables(name: str, tables: Tables) -> None:
-    """Check that ``tables`` contain what the tools of domain ``name`` read.
-
-    Raises:
-        DataError: something is missing or has another type; the message names the place.
-    """
-    for table, shape in _ROWS[name].items():
-        if table not in tables:
-            raise DataError(f"{name} lacks the table {table!r}; it needs {', '.join(TABLES[name])}")
-        _check(tables[table], shape, f"{name}.{table}")
 
 
 # Shapes: a type; a dict of required keys; [shape] for a list; _Each(shape) for an object whose values have

@@ -15,12 +15,13 @@ from nlac_bench.envs.tau.actions import render_call, render_message
 from nlac_bench.envs.tau.domain import Task, load_official
 from nlac_bench.envs.tau.embedded import load_embedded
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
-from nlac_bench.envs.tau.users.official_train import gold_calls, script_of, vocabulary_of
+from nlac_bench.envs.tau.users.official_train import script_of, vocabulary_of
 from nlac_bench.envs.tau.users.scripted import ScriptedUser
 from nlac_bench.errors import DataError
 from nlac_bench.simulators.customer import STOP
 from nlac_bench.simulators.customer.intent.goals import Goal, Script
 from nlac_bench.simulators.customer.speak.talk import MAX_REPLIES
+from tests.simulators.customer.official_calls import gold_calls
 from tests.simulators.customer.tau_proposals import proposal, wrong_goals
 from tests.simulators.customer.tau_turns import SCRIPTS, turns
 from tests.timing import scans

@@ -8,10 +8,11 @@ import pytest
 from nlac_bench.envs.twenty_questions.player import repertoire
 from nlac_bench.simulators.oracle20.answer.world import _AT_MOST_RANK, _LARGER_THAN_RANK, embedded_world
 from nlac_bench.simulators.oracle20.find.sentence import find_question
-from nlac_bench.simulators.oracle20.know.implications import close, contradictions, rules
+from nlac_bench.simulators.oracle20.know.implications import close, rules
 from nlac_bench.simulators.oracle20.know.knowledge import ROLES, embedded
 from nlac_bench.simulators.oracle20.read.formula import Attr, Or
 from nlac_bench.simulators.oracle20.read.lexicon import embedded_lexicon
+from tests.simulators.oracle20.contradictions import contradictions
 
 KB = embedded()
 TOP_CATEGORIES = (

@@ -15,9 +15,9 @@ from nlac_bench.errors import DataError
 from nlac_bench.simulators.oracle20.answer.official import COUNTED_KINDS
 from nlac_bench.simulators.oracle20.answer.world import embedded_world
 from nlac_bench.simulators.oracle20.find.sentence import find_question
-from nlac_bench.simulators.oracle20.know.implications import contradictions
 from nlac_bench.simulators.oracle20.know.knowledge import KB
 from nlac_bench.simulators.oracle20.know.official_cells import SIZES, TABLES
+from tests.simulators.oracle20.contradictions import contradictions
 from tests.simulators.oracle20.fresh_questions import check
 
 MAX_OUTSIDE = 25

@@ -16,7 +16,6 @@ from nlac_bench.envs.pinned import TAU, TAU_COMMIT, TAU_UPSTREAM
 from nlac_bench.errors import DataError
 
 PACKAGE = "tau_bench"
-DOMAINS = ("retail", "airline")
 _TASK_LISTS = {
     "retail/tasks_test.json": ("retail/tasks_test.py", "TASKS_TEST"),
     "retail/tasks_dev.json": ("retail/tasks_dev.py", "TASKS_DEV"),

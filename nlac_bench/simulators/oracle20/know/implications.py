@@ -1,4 +1,4 @@
-"""Applies rules that are true of every object, to find contradictions and to fill cells from categories."""
+"""Applies rules that are true of every object, to fill cells from categories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,9 +20,6 @@ class Rule:
     given: tuple[Literal, ...]
     then: Literal
 
-    def __str__(self) -> str:
-        return f"{' '.join(map(_spelled, self.given))} => {_spelled(self.then)}"
-
 
 @lru_cache(maxsize=1)
 def rules() -> tuple[Rule, ...]:
@@ -37,15 +34,6 @@ def rules() -> tuple[Rule, ...]:
         given = tuple(_literal(word) for word in left.split())
         result += [Rule(given, _literal(word)) for word in right.split()]
     return tuple(result)
-
-
-def contradictions(cells: np.ndarray, row: Mapping[str, int], names: tuple[str, ...]) -> list[str]:
-    """Return every object for which a rule is violated, as "object: rule"."""
-    return [
-        f"{names[i]}: {rule}"
-        for rule in rules()
-        for i in np.flatnonzero(_holds(cells, row, rule.given) & (cells[row[rule.then[0]]] == -rule.then[1]))
-    ]
 
 
 def close(cells: np.ndarray, row: Mapping[str, int]) -> None:
@@ -77,7 +65,3 @@ def _holds(cells: np.ndarray, row: Mapping[str, int], given: tuple[Literal, ...]
 
 def _literal(word: str) -> Literal:
     return (word[1:], -1) if word.startswith("!") else (word, 1)
-
-
-def _spelled(literal: Literal) -> str:
-    return ("!" if literal[1] < 0 else "") + literal[0]
