@@ -64,7 +64,7 @@ class Resources(Generic[C]):
         learner: holds the weights that are trained, with what the registration's ``learner`` asks for.
         prompts: the prompts of all roles, in the style of the model.
         agent: the agent that plays training episodes, in the policy role.
-        make_env: makes the environment that is trained on.
+        make_env: makes the environment that is trained on; it may be a fork of one that is not played.
         seed: the run's seed; derive others from it with ``derive_seed(seed, ...)``.
         concurrency: number of requests to send to the engine at the same time.
         keep_critiques: stores texts of the critic in ``critiques.jsonl``; called once in each ``update``.

@@ -252,7 +252,7 @@ def play(
     settings = {"env": name, "agent": agent, "concurrency": 1}
     settings |= {key: value for key, value in models.items() if value is not None}
     prepared = prepare(completed(settings, measure_only=True, source=COMMAND_LINE))
-    asyncio.run(_watch(prepared.agent, prepared.make_env().unwrapped, seed, options))
+    asyncio.run(_watch(prepared.agent, prepared.environments.make_env().unwrapped, seed, options))
 
 
 def _play_by_hand(env: gymnasium.Env[str, str], seed: int, options: dict[str, Any] | None) -> None:

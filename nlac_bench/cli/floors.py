@@ -75,8 +75,8 @@ def floors(
 
 
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
-    world = world_of_seed(name, seed)
-    env = registry.make_text_env(name, **world)
+    env = registry.make_text_env(name)  # its tasks are the same in every world
+    world = world_of_seed(name, seed, env)
     agent = floor_agent(agent_name, lambda: registry.make_training_env(name, **world))
     every = (
         max(1, len(env.task_ids) // episodes) if episodes else 1

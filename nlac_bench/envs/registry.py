@@ -7,7 +7,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,19 +162,15 @@ def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
         ) from error
 
 
-def make_validation_env(text: str, **kwargs: Any) -> "TextEnv":
+def make_validation_env(text: str, splits: Sequence[str], **kwargs: Any) -> "TextEnv":
     """Make the environment with the tasks on which a training run validates, without wrappers.
 
-    It is the split ``validation`` if that is one of the training split's ``splits``, else the training split.
+    It is the split ``validation`` if that is one of ``splits``, else the training split.
 
-    Raises:
-        NlacBenchError: as ``make_training_env``.
+    Args:
+        splits: those of the training split (``TextEnv.splits``).
     """
-    env = make_training_env(text, **kwargs)
-    if "validation" not in env.splits:
-        return env
-    env.close()
-    return _make_split(text, "validation", kwargs)
+    return _make_split(text, "validation" if "validation" in splits else "train", kwargs)
 
 
 def _make_split(text: str, split: str, arguments: Mapping[str, Any]) -> "TextEnv":
@@ -182,27 +178,6 @@ def _make_split(text: str, split: str, arguments: Mapping[str, Any]) -> "TextEnv
         return make_text_env(text, **{**arguments, "split": split})
     except UnknownIdError:
         return make_text_env(text, **{**arguments, "split": split, "data": "embedded"})
-
-
-def check_training(text: str, **kwargs: Any) -> None:
-    """Raise if an environment cannot be trained on, before any episode is played.
-
-    Args:
-        text: as for ``make``.
-        kwargs: as for ``make_training_env``.
-
-    Raises:
-        NlacBenchError: the training split cannot be made; or a plain environment does not report success or
-            cannot be copied (see ``adapter.check_trainable``).
-    """
-    from nlac_bench.envs.adapter import PlainEnv, check_trainable
-
-    env = make_training_env(text, **kwargs)
-    try:
-        if isinstance(env, PlainEnv):
-            check_trainable(env)
-    finally:
-        env.close()
 
 
 def find(name: str) -> EnvEntry:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from nlac_bench.errors import ConfigError, EnvInfraError
-from nlac_bench.harness.measure.environment import conditions, environment_factories
+from nlac_bench.harness.measure.environment import Environments, conditions
 from nlac_bench.harness.measure.offline import ROLLOUTS
 from nlac_bench.harness.measure.simulator import simulator_settings
 from nlac_bench.harness.runs.configuration import RunConfig
@@ -89,10 +88,7 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
     yield equal(COMPLETE, {"owed": 0, "infra": 0}, missing)
     # All tasks of the split, whatever the run selected; ``limit`` is also the size of a plain environment.
     simulated = config.user_model is not None or config.replay is not None
-    make_env, *_ = environment_factories(
-        config.changed(limit=None, tasks=None), _unrecorded if simulated else None
-    )
-    env: Any = make_env().unwrapped
+    env = Environments(config.changed(limit=None, tasks=None), _unrecorded if simulated else None).measured
     stated = as_stored(conditions(config, env))
     yield none_of(
         "conditions are those of configuration and environment",
@@ -143,7 +139,7 @@ def replay_check(run: RunFolder, config: RunConfig) -> Check:
         chat = replaying(recording, simulator_settings(config))
     elif config.user_model is not None:
         chat = _unrecorded
-    make_env, *_ = environment_factories(config, chat)
+    make_env = Environments(config, chat).make_env
     base = base_of(run)
     faults = replay(run, make_env)
     faults += [] if base is None else [f"untrained model: {fault}" for fault in replay(base, make_env)]

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.harness.measure.prepare import outline
 from nlac_bench.harness.runs.configuration import ConfigError, RunConfig
 from nlac_bench.harness.runs.lines import make_folder
@@ -161,10 +160,8 @@ def _floors(sweep: Sweep, out: Path) -> Iterator[SweepJob]:
     because the default tasks may depend on it.
     """
     for env, seeds in sweep.seeds_by_env().items():
-        raw = outline(RunConfig.from_mapping(sweep.base(env), "[run]")).make_env().unwrapped
-        if not isinstance(raw, TextEnv):
-            continue
-        for name in FLOORS if raw.constant_actions() else FLOORS[:1]:
+        measured = outline(RunConfig.from_mapping(sweep.base(env), "[run]")).environments.measured
+        for name in FLOORS if measured.constant_actions() else FLOORS[:1]:
             settings = {**sweep.base(env), "agent": name, "seed": seeds[0]}
             yield SweepJob("eval", floor_folder(out, env, name), settings)
 

@@ -4,11 +4,8 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import EnvInfraError
-from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import Episode
 
 
@@ -17,22 +14,13 @@ class TrainingPlayer:
     """Plays training and validation episodes.
 
     Args:
-        make_env: makes the environment's training split.
-        make_validation_env: makes the environment with the validation tasks.
-        learner: the agent that plays training episodes.
-        judge: the agent that plays validation episodes; it has the settings of the test.
-        learner_limits, judge_limits: limits at which their episodes are truncated.
-        concurrency: number of episodes played at the same time.
+        learner: plays training episodes.
+        judge: plays validation episodes, with the settings of the test.
         keep: called with each training episode, in planned order.
     """
 
-    make_env: Callable[[], TextEnv]
-    make_validation_env: Callable[[], TextEnv]
-    learner: Agent
-    judge: Agent
-    learner_limits: Limits
-    judge_limits: Limits
-    concurrency: int
+    learner: Driver
+    judge: Driver
     keep: Callable[[Episode], None]
 
     async def train(self, specs: Sequence[EpisodeSpec]) -> list[Episode]:
@@ -42,7 +30,7 @@ class TrainingPlayer:
         Raises:
             EnvInfraError: more than half of them failed for reasons outside the policy, or were stopped.
         """
-        played, _ = await self._play(self.make_env, self.learner, self.learner_limits, specs)
+        played, _ = await self._play(self.learner, specs)
         for episode in played:
             self.keep(episode)
         return played
@@ -53,12 +41,11 @@ class TrainingPlayer:
         Raises:
             EnvInfraError: as ``train``.
         """
-        return await self._play(self.make_validation_env, self.judge, self.judge_limits, specs)
+        return await self._play(self.judge, specs)
 
     async def _play(
-        self, make_env: Callable[[], TextEnv], agent: Agent, limits: Limits, specs: Sequence[EpisodeSpec]
+        self, driver: Driver, specs: Sequence[EpisodeSpec]
     ) -> tuple[list[Episode], list[Failure]]:
-        driver = Driver(agent, make_env, concurrency=self.concurrency, limits=limits)
         items: dict[tuple[str | None, int], Episode] = {}
         failures, filtered = [], 0
         async with aclosing(driver.run(specs)) as results:

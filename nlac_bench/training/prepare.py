@@ -20,6 +20,7 @@ from nlac_bench.harness.runs.iteration_log import IterationLog
 from nlac_bench.harness.runs.lines import Appender, read_lines
 from nlac_bench.learner.learner import Learner
 from nlac_bench.redaction import redactor
+from nlac_bench.rollout.driver import Driver
 from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.rollout.meter import MeteredEngine
@@ -74,32 +75,33 @@ def make_training(
     def done() -> float:
         return training.done()
 
-    env = prepared.make_training_env()
-    validation_env = prepared.make_validation_env()
+    environments = prepared.environments
+    env, validation_env = environments.training, environments.validation
     schedule = Schedule(env.name, env.task_ids, validation_env.task_ids, settings, config.seed)
     player = TrainingPlayer(
-        prepared.make_training_env,
-        prepared.make_validation_env,
-        learner=agent,
-        judge=judge,
-        learner_limits=Limits(turns=settings.max_turn_length),
-        judge_limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
-        concurrency=config.concurrency,
-        keep=keep,
-    )
+        Driver(
+            agent, environments.make_training_env, concurrency=config.concurrency,
+            limits=Limits(turns=settings.max_turn_length),
+        ),
+        Driver(
+            judge, environments.make_validation_env, concurrency=config.concurrency,
+            limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
+        ),
+        keep,
+    )  # fmt: skip
     ahead = None
     if settings.max_staleness and config.offline is None:
         ahead = Ahead(lambda number: player.train(schedule.iteration(number)), learner.device)
     algorithm = method.algorithm_class(
         Resources(
-            settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
+            settings, engine, learner, judge.prompts, agent, env.fork,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
             learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
-            done=done, make_validation_env=prepared.make_validation_env,
+            done=done, make_validation_env=validation_env.fork,
         )
     )  # fmt: skip
     if config.offline is not None:
-        result = offline_episodes(Path(config.offline), env, validation_env, config, prepared.plan)
+        result = offline_episodes(Path(config.offline), environments, config, prepared.plan)
         if not algorithm.remember(result):
             raise ConfigError(
                 f"--offline: all prompts of the episodes in {config.offline} are longer than "

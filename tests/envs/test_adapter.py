@@ -213,6 +213,6 @@ def test_a_text_env_without_a_split_is_refused_for_training() -> None:
     gymnasium.register("nlac_bench_test/Unsplit-v0", Unsplit)  # type: ignore[arg-type]
     try:
         with pytest.raises(NlacBenchError, match="does not accept split='train'"):
-            registry.check_training("nlac_bench_test/Unsplit-v0")
+            registry.make_training_env("nlac_bench_test/Unsplit-v0")
     finally:
         del gymnasium.registry["nlac_bench_test/Unsplit-v0"]

@@ -63,8 +63,8 @@ def test_a_run_without_worlds_records_none(tmp_path: Path) -> None:
 
 def test_the_training_split_is_of_the_same_world() -> None:
     planned = outline(RunConfig.from_mapping({"env": WORLDS, "agent": "oracle", "seed": 4}, "test"))
-    envs: list[Any] = [planned.make_env().unwrapped, planned.make_training_env()]
-    assert [env.played_world for env in envs] == [HELD_OUT[4]] * 2 and planned.world == HELD_OUT[4]
+    envs: list[Any] = [planned.environments.measured, planned.environments.training]
+    assert [env.played_world for env in envs] == [HELD_OUT[4]] * 2
     assert [env.split for env in envs] == ["test", "train"]
 
 

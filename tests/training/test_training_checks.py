@@ -9,7 +9,7 @@ import pytest
 from nlac_bench.agents import methods
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.engines import TRAINING_SHARE, vllm_options
-from nlac_bench.harness.measure.environment import environment_factories
+from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.missing import missing
 from nlac_bench.harness.measure.official_tasks import OFFICIAL_TASKS
 from nlac_bench.harness.measure.prepare import outline, prepare
@@ -80,7 +80,7 @@ def recorded(folder: Path, conditions: dict[str, Any], **settings: Any) -> str:
     """Record an episode of the last planned task of a run with ``settings``; return the folder."""
     planned = outline(config(train=None, limit=None, **settings))
     item, env = planned.plan[-1], planned.config.env
-    subject = {"agent": "silent", "world": planned.world}
+    subject = {"agent": "silent", "world": planned.environments.measured.played_world}
     with RunWriter.create(folder, config={}, conditions=conditions, subject=subject, plan=(item,)) as writer:
         episode = Episode(env, item.task_id, item.trial, item.seed, first_observation="x")
         episode.terminated, episode.success = True, False
@@ -128,7 +128,7 @@ def test_offline_episodes_of_another_world_are_refused(tmp_path: Path) -> None:
     env = 'shop_worlds@{"rules": "hidden", "worlds": "held_out"}'
     folder = recorded(tmp_path / "run", {"env": env, "split": "train"}, env=env, split="train", seed=3)
     settings = {"env": env, "offline": folder, "train": {"val_tasks": 1}}
-    assert outline(config(**settings, seed=3)).world == 1003
+    assert outline(config(**settings, seed=3)).environments.measured.played_world == 1003
     with pytest.raises(NlacBenchError, match="contains episodes of world 1003, and this run trains in world"):
         outline(config(**settings, seed=4))
 
@@ -166,15 +166,15 @@ def test_a_run_says_that_vllm_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_can_be_trained_passes() -> None:
     ready = prepare(config())
-    check_training(ready.config, ready.plan, ready.make_training_env, ready.make_validation_env)
+    check_training(ready.config, ready.plan, ready.environments)
 
 
 def test_training_on_all_levels_leaves_the_test_as_it_is() -> None:
     one, every = (outline(config(train=train)) for train in ({}, {"levels": "all"}))
     assert every.conditions == one.conditions and every.plan == one.plan
-    levels = {str(task_id).split("/")[-2] for task_id in every.make_training_env().task_ids}
+    levels = {str(task_id).split("/")[-2] for task_id in every.environments.training.task_ids}
     assert levels == {"1", "2", "3", "4", "5"}
-    assert {str(task_id).split("/")[-2] for task_id in one.make_training_env().task_ids} == {"1"}
+    assert {str(task_id).split("/")[-2] for task_id in one.environments.training.task_ids} == {"1"}
     with pytest.raises(NlacBenchError, match="has no argument 'level'"):
         outline(config(env="examples.register_env:CountDown-v0", train={"levels": "all"}))
 
@@ -183,6 +183,6 @@ def test_training_on_all_levels_leaves_the_test_as_it_is() -> None:
 @pytest.mark.parametrize("name", ["math500_hard_qwen2.5-7b", "math500_hard_qwq-32b"])
 def test_the_papers_mathematics_is_trained_on_all_levels(name: str, official_data: Path) -> None:
     settings = read_config(Path(__file__).parents[2] / "configs" / "paper" / f"{name}.toml")
-    make_env, make_training_env, _ = environment_factories(RunConfig.from_mapping(settings, name), None)
-    assert len(make_env().unwrapped.task_ids) == 134  # type: ignore[attr-defined]
-    assert len(make_training_env().task_ids) == 11_951 == OFFICIAL_TASKS["math500_hard"].all_levels
+    environments = Environments(RunConfig.from_mapping(settings, name), None)
+    assert len(environments.measured.task_ids) == 134
+    assert len(environments.training.task_ids) == 11_951 == OFFICIAL_TASKS["math500_hard"].all_levels

@@ -12,7 +12,6 @@ import pytest
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.learner.config import Budget, TrainConfig
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.limits import Limits
 from nlac_bench.training.checkpoints import Checkpoints
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.player import TrainingPlayer
@@ -31,7 +30,7 @@ def bare_training(
     """A loop over eight tasks that nothing is played or learned in."""
     nobody: Any = None
     engine: Any = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0, metrics=dict)
-    player = TrainingPlayer(nobody, nobody, nobody, nobody, Limits(), Limits(), 1, nobody)
+    player = TrainingPlayer(Driver(nobody, nobody), Driver(nobody, nobody), nobody)
     return TrainingLoop(
         TrainConfig(val_tasks=4, **settings), nobody, engine, bare_schedule("abcdefgh"), player,
         Checkpoints(folder / "checkpoints", nobody, nobody, nobody), log,
@@ -136,7 +135,7 @@ def test_episodes_that_a_content_filter_stopped_are_no_failures_and_nothing_is_l
 def test_episodes_are_learned_from_in_planned_order(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Episode] = []
     nobody: Any = None
-    player = TrainingPlayer(nobody, nobody, nobody, nobody, Limits(), Limits(), 1, kept.append)
+    player = TrainingPlayer(Driver(nobody, nobody), Driver(nobody, nobody), kept.append)
     specs = bare_schedule("abcdefgh").validation
 
     async def run(driver: Any, specs: Sequence[EpisodeSpec]) -> Any:

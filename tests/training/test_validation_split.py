@@ -49,7 +49,7 @@ def easy(name: str) -> str:
 def schedule_of(planned: Outline) -> Schedule:
     settings = planned.config.train
     assert settings is not None
-    training, validation = planned.make_training_env(), planned.make_validation_env()
+    training, validation = planned.environments.training, planned.environments.validation
     return Schedule(training.name, training.task_ids, validation.task_ids, settings, planned.config.seed)
 
 
@@ -79,8 +79,8 @@ def test_embedded_environments_validate_on_their_split(name: str) -> None:
     schedule = schedule_of(planned)
     validated = [str(spec.task_id) for spec in schedule.validation]
     assert len(set(validated)) == 4 and all("validation/" in task_id for task_id in validated)
-    assert set(validated) <= set(planned.make_validation_env().task_ids)
-    assert schedule.task_ids == list(planned.make_training_env().task_ids)
+    assert set(validated) <= set(planned.environments.validation.task_ids)
+    assert schedule.task_ids == list(planned.environments.training.task_ids)
     levels = {task_id.split("/")[-2] for task_id in validated}
     assert levels == {"1" if name == "math500_hard" else "easy"}
 
@@ -130,7 +130,7 @@ def test_a_dry_run_counts_the_validation_tasks() -> None:
 def recorded(folder: Path, split: str, **settings: Any) -> str:
     """Record an episode of the last planned task of a run on ``split``; return the folder."""
     planned = outline(config(train=None, limit=None, split=split, **settings))
-    item, subject = planned.plan[-1], {"agent": "silent", "world": planned.world}
+    item, subject = planned.plan[-1], {"agent": "silent", "world": planned.environments.measured.played_world}
     with RunWriter.create(
         folder, config={}, conditions=planned.conditions, subject=subject, plan=(item,)
     ) as writer:
@@ -182,10 +182,10 @@ def test_states_of_training_and_of_validation_episodes_are_reached() -> None:
     planned = outline(config(easy("tau_retail")))
     nothing: Any = None
     resources: Resources[Any] = Resources(
-        nothing, nothing, nothing, CompactPrompts(), nothing, planned.make_training_env, 0, 1,
-        make_validation_env=planned.make_validation_env,
+        nothing, nothing, nothing, CompactPrompts(), nothing, planned.environments.training.fork, 0, 1,
+        make_validation_env=planned.environments.validation.fork,
     )  # fmt: skip
-    for env in (planned.make_training_env(), planned.make_validation_env()):
+    for env in (planned.environments.make_training_env(), planned.environments.make_validation_env()):
         task_id = env.task_ids[3]
         observation, info = env.reset(seed=5, options={"task_id": task_id})
         state = first_state(env.name, observation, info)

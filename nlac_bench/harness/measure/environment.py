@@ -1,13 +1,13 @@
-"""Makes the environments that a configuration names, selects tasks and records the conditions of a run."""
+"""The environments that a configuration names, the tasks that it selects and the conditions of its run."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import gymnasium
 
 from nlac_bench.envs import registry as envs
-from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.adapter import PlainEnv, check_trainable
 from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
@@ -15,67 +15,85 @@ from nlac_bench.harness.measure.simulator import simulator_settings
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.types import ChatFn
 
-MakeEnv = Callable[[], gymnasium.Env[str, str]]
 
+class Environments:
+    """The environments of a run.
 
-def environment_factories(
-    config: RunConfig, chat: ChatFn | None
-) -> tuple[MakeEnv, Callable[[], TextEnv], Callable[[], TextEnv]]:
-    """Return three functions: the first makes the environment that is measured, the second its training
-    split, the third the environment with the validation tasks (see ``registry.make_validation_env``).
-
-    If the environment string names several worlds, all make the world of ``config.seed``.
+    ``measured``, ``training`` and ``validation`` are each made once, when they are first used, because a
+    constructor may be expensive. They answer all questions about tasks, rules, tools, versions and data, and
+    ``training`` and ``validation`` are forked for algorithms. If the environment string names several worlds,
+    all environments are in the world of ``config.seed``.
 
     Args:
+        config: of the run.
         chat: calls the model behind the environment's user, oracle or judge.
 
     Raises:
         NlacBenchError: the run trains an agent, and the environment does not support training; or there is
             no world for the seed.
     """
-    arguments: dict[str, object] = {
-        name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
-    }
-    if config.tasks == "clean":
-        arguments["tasks"] = "clean"
-    if chat is not None:
-        arguments["chat"] = chat
-    arguments |= world_of_seed(config.env, config.seed, **arguments)
 
-    def make_env() -> gymnasium.Env[str, str]:
+    def __init__(self, config: RunConfig, chat: ChatFn | None) -> None:
+        self.chat, self._env, self._episodes = chat, config.env, config.limit
+        self._unplayed: list[gymnasium.Env[str, str]] = []
+        arguments: dict[str, object] = {
+            name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
+        }
+        if config.tasks == "clean":
+            arguments["tasks"] = "clean"
+        if chat is not None:
+            arguments["chat"] = chat
+        if "worlds" in envs.parse(config.env)[1]:
+            in_any_world = envs.make_text_env(config.env, **arguments)
+            arguments |= world_of_seed(config.env, config.seed, in_any_world)
+        self._arguments = arguments
+        # ``tasks`` selects tasks of the test split only.
+        self._training = {name: value for name, value in arguments.items() if name != "tasks"}
+        if config.train is not None and config.train.levels == "all":
+            if "level" not in inspect.signature(type(self.measured).__init__).parameters:
+                raise ConfigError(
+                    f"train.levels = 'all': {config.env} has no argument 'level'; leave out levels"
+                )
+            self._training["level"] = None
+        if config.train is not None and isinstance(self.training, PlainEnv):
+            check_trainable(self.training)
+
+    @cached_property
+    def measured(self) -> TextEnv:
+        """The environment that is measured, without wrappers."""
+        env = self._make_env()
+        self._unplayed.append(env)
+        unwrapped: TextEnv = env.unwrapped  # type: ignore[assignment]
+        return unwrapped
+
+    @cached_property
+    def training(self) -> TextEnv:
+        """Its training split."""
+        return self.make_training_env()
+
+    @cached_property
+    def validation(self) -> TextEnv:
+        """The environment with the validation tasks; ``training`` if it has no split ``validation``."""
+        return self.make_validation_env() if "validation" in self.training.splits else self.training
+
+    def make_env(self) -> gymnasium.Env[str, str]:
+        """Return an environment to measure in. The first one is ``measured``, the others are made."""
+        return self._unplayed.pop() if self._unplayed else self._make_env()
+
+    def make_training_env(self) -> TextEnv:
+        """Make the training split."""
+        return envs.make_training_env(self._env, **self._training)
+
+    def make_validation_env(self) -> TextEnv:
+        """Make the environment with the validation tasks."""
+        return envs.make_validation_env(self._env, self.training.splits, **self._training)
+
+    def _make_env(self) -> gymnasium.Env[str, str]:
         try:
-            return envs.make_playable(config.env, episodes=config.limit, **arguments)
+            return envs.make_playable(self._env, episodes=self._episodes, **self._arguments)
         except TypeError as error:
-            raise ConfigError(
-                f"{config.env} cannot be made with the arguments {', '.join(arguments) or '(none)'}: {error}"
-            ) from error
-
-    # ``tasks`` selects tasks of the test split only.
-    training = {name: value for name, value in arguments.items() if name != "tasks"}
-    if config.train is not None and config.train.levels == "all":
-        training |= _all_levels(config.env, training)
-    if config.train is not None:
-        envs.check_training(config.env, **training)
-
-    def make_training_env() -> TextEnv:
-        return envs.make_training_env(config.env, **training)
-
-    def make_validation_env() -> TextEnv:
-        return envs.make_validation_env(config.env, **training)
-
-    return make_env, make_training_env, make_validation_env
-
-
-def _all_levels(env: str, arguments: Mapping[str, Any]) -> dict[str, None]:
-    """Return the constructor argument with which ``env`` has the tasks of all its levels.
-
-    Raises:
-        ConfigError: its constructor has no argument ``level``.
-    """
-    made = envs.make_playable(env, **arguments).unwrapped
-    if "level" not in inspect.signature(type(made).__init__).parameters:
-        raise ConfigError(f"train.levels = 'all': {env} has no argument 'level'; leave out levels")
-    return {"level": None}
+            given = ", ".join(self._arguments) or "(none)"
+            raise ConfigError(f"{self._env} cannot be made with the arguments {given}: {error}") from error
 
 
 def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:

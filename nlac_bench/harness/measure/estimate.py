@@ -243,10 +243,9 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
         needed, planned = True, outline(config, _no_model)
     validation = 0
     if config.train is not None:
-        env, validation_env = planned.make_training_env(), planned.make_validation_env()
-        validation = len(
-            split_tasks(env.task_ids, validation_env.task_ids, config.train.val_tasks, config.seed)[0]
-        )
+        made = planned.environments
+        splits = made.training.task_ids, made.validation.task_ids
+        validation = len(split_tasks(*splits, config.train.val_tasks, config.seed)[0])
     if absent and official is not None:
         count = official.planned(selected)
         if count is None:
@@ -261,7 +260,7 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
     began = time.perf_counter()
     sampled = sample_episodes(planned, tasks)
     seconds = (time.perf_counter() - began) / len(sampled)
-    plain = isinstance(planned.make_env().unwrapped, PlainEnv)
+    plain = isinstance(planned.environments.measured, PlainEnv)
     played_with = "with random actions" if plain else "with the oracle"
     return _Plan(len(planned.plan), len(tasks), validation, needed, sampled, seconds, played_with)
 

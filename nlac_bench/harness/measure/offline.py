@@ -6,23 +6,22 @@ from pathlib import Path
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.registry import find
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
-from nlac_bench.harness.measure.environment import environment_factories
+from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.training_tasks import split_tasks, validates_apart
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.episode_json import episode_from_row
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import read_lines
 from nlac_bench.harness.runs.seeds import Planned
-from nlac_bench.types import ChatReply, Episode, Messages, Role
+from nlac_bench.types import Episode
 
 ROLLOUTS = "rollouts.jsonl"
 """File of a training run's training episodes."""
 
 
 def offline_episodes(
-    folder: Path, env: TextEnv, validation_env: TextEnv, config: RunConfig, plan: Sequence[Planned]
+    folder: Path, environments: Environments, config: RunConfig, plan: Sequence[Planned]
 ) -> list[Episode]:
     """Return the training episodes of the run in ``folder``; if it has none, its test episodes.
 
@@ -30,9 +29,8 @@ def offline_episodes(
 
     Args:
         folder: of the earlier run.
-        env: the training split of the run that will be trained.
-        validation_env: the environment with its validation tasks. Episodes of tasks that are held out of
-            the training split for validation are left out.
+        environments: of the run that will be trained. Episodes of tasks that are held out of the training
+            split for validation are left out.
         config: its configuration.
         plan: its test episodes.
 
@@ -52,6 +50,7 @@ def offline_episodes(
         measured = origin.conditions.get("split")
     if not results:
         raise ConfigError(f"--offline: {folder} contains no episodes; name the folder of a run that has some")
+    env, validation_env = environments.training, environments.validation
     written = parse(config.env)[0]
     entry = find(written)
     names = {written, entry.name, entry.env_id, env.name}
@@ -81,7 +80,7 @@ def offline_episodes(
     if measured in ("test", "validation"):  # perhaps of another level, whose tasks are not listed here
         never = dict.fromkeys(played, str(measured))
     else:
-        never = _never_trained_on(config, env, validation_env, played)
+        never = _never_trained_on(config, environments, played)
     if leaked := sorted(played & never.keys()):
         raise ConfigError(
             f"--offline: {folder} contains episodes of task {leaked[0]!r} of the {never[leaked[0]]} split, "
@@ -101,7 +100,7 @@ def offline_episodes(
 
 
 def _never_trained_on(
-    config: RunConfig, env: TextEnv, validation_env: TextEnv, played: Collection[str]
+    config: RunConfig, environments: Environments, played: Collection[str]
 ) -> dict[str, str]:
     """Return the tasks of the validation split, of the test split and of the measured split, unless that is
     the training split, with the name of their split.
@@ -109,23 +108,18 @@ def _never_trained_on(
     The measured episodes may be a part of them (``limit``, ``tasks``). A plain environment has no list of all
     test tasks; of ``played`` those that are not named as its training tasks are returned.
     """
+    env, validation_env = environments.training, environments.validation
     if isinstance(env, PlainEnv):
         return {task_id: "test" for task_id in played if not task_id.startswith("train-")}
     results: dict[str, str] = {}
     if validates_apart(env.task_ids, validation_env.task_ids):
         results = dict.fromkeys(validation_env.task_ids, "validation")
     measured = config.split or parse(config.env)[1].get("split") or "test"
-    chat = None if config.user_model is None and config.replay is None else _never_called
     for split in {"test", measured} - {"train"}:
         whole = config.changed(
             split=split, limit=None, tasks=None, train=None, offline=None, base=None, agent="silent"
         )
-        make_env, *_ = environment_factories(whole, chat)
-        tested: TextEnv = make_env().unwrapped  # type: ignore[assignment]
-        results |= dict.fromkeys(tested.task_ids, split)
+        same = split == measured and config.tasks != "clean"
+        tested = environments if same else Environments(whole, environments.chat)
+        results |= dict.fromkeys(tested.measured.task_ids, split)
     return results
-
-
-async def _never_called(messages: Messages, role: Role) -> ChatReply:
-    """Stand in for the model that plays the user; no episode is played."""
-    raise AssertionError("the tasks are only listed")

@@ -24,7 +24,7 @@ async def play(
     config = prepared.config
     driver = Driver(
         prepared.agent,
-        prepared.make_env,
+        prepared.environments.make_env,
         concurrency=config.concurrency,
         limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
         run_limits=Limits(cost=config.max_cost),

@@ -1,20 +1,16 @@
 """Turns a configuration into a run that can start; everything is checked before the first model call."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-import gymnasium
 
 from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.envs.adapter import PlainEnv
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError, MissingError
 from nlac_bench.harness.measure.engines import policy_engine
-from nlac_bench.harness.measure.environment import chosen_tasks, conditions, environment_factories
+from nlac_bench.harness.measure.environment import Environments, chosen_tasks, conditions
 from nlac_bench.harness.measure.official_tasks import NEEDS_USER, USER_FIX
 from nlac_bench.harness.measure.simulator import simulator
 from nlac_bench.harness.measure.training_checks import check_training
@@ -37,13 +33,9 @@ class Outline:
     """The checked plan of a run; the policy's model has not been loaded."""
 
     config: RunConfig
-    make_env: Callable[[], gymnasium.Env[str, str]]
-    make_training_env: Callable[[], TextEnv]
-    make_validation_env: Callable[[], TextEnv]
+    environments: Environments
     conditions: dict[str, Any]
     plan: tuple[Planned, ...]
-    world: int | None
-    """The world that is played; None if the environment has no worlds."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +55,8 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     Raises:
         NlacBenchError: the environment cannot be made, or the agent cannot play it or be trained on it.
     """
-    factories = environment_factories(config, chat if chat is not None else simulator(config))
-    make_env, *training = factories
-    env: Any = make_env().unwrapped  # a TextEnv
+    environments = Environments(config, chat if chat is not None else simulator(config))
+    env = environments.measured
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
     if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
@@ -75,13 +66,13 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
         )
     plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
     if config.train is not None:
-        check_training(config, plan, *training)
+        check_training(config, plan, environments)
     elif config.offline is not None:
         raise ConfigError(
             f"--offline: agent {config.agent!r} cannot be trained; leave out --offline or choose a "
             "training algorithm as --agent"
         )
-    return Outline(config, *factories, conditions(config, env), plan, env.played_world)
+    return Outline(config, environments, conditions(config, env), plan)
 
 
 def prepare(config: RunConfig) -> Prepared:
@@ -91,6 +82,7 @@ def prepare(config: RunConfig) -> Prepared:
         NlacBenchError: as ``outline``, or the engine or the agent cannot be made.
     """
     planned = outline(config)
+    environments, world = planned.environments, planned.environments.measured.played_world
     engine = None if config.agent in FLOORS else policy_engine(config)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
     if config.train is not None:
@@ -98,18 +90,15 @@ def prepare(config: RunConfig) -> Prepared:
     context = AgentContext(
         engine=engine,
         sampling=sampling,
-        make_train_env=planned.make_training_env,
-        prompts=prompt_files(config.prompts, getattr(planned.make_env().unwrapped, "prompts", None)),
+        make_train_env=environments.make_training_env,
+        prompts=prompt_files(config.prompts, environments.measured.prompts),
     )
     agent = agents.make(config.agent, context)
     return Prepared(
         config=config,
-        make_env=planned.make_env,
-        make_training_env=planned.make_training_env,
-        make_validation_env=planned.make_validation_env,
+        environments=environments,
         conditions=planned.conditions,
         plan=planned.plan,
-        world=planned.world,
         agent=agent,
         subject={
             "agent": config.agent,
@@ -120,7 +109,7 @@ def prepare(config: RunConfig) -> Prepared:
             "max_tokens": config.max_tokens if engine else None,
             "train": config.train.subject() if config.train is not None else None,
             "offline": config.offline,
-            **({} if planned.world is None else {"world": planned.world}),
+            **({} if world is None else {"world": world}),
             **_validation(planned),
         },
     )
@@ -130,6 +119,6 @@ def _validation(planned: Outline) -> dict[str, str]:
     """Return the part of a training run's subject that says which split it validates on."""
     if planned.config.train is None:
         return {}
-    env, validation_env = planned.make_training_env(), planned.make_validation_env()
-    apart = validates_apart(env.task_ids, validation_env.task_ids)
+    made = planned.environments
+    apart = validates_apart(made.training.task_ids, made.validation.task_ids)
     return {VALIDATION_SPLIT: "validation"} if apart else {}

@@ -9,9 +9,9 @@ import numpy as np
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.env_string import join
-from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.official_tasks import Sampled
-from nlac_bench.harness.measure.prepare import Outline, outline
+from nlac_bench.harness.measure.prepare import Outline
 from nlac_bench.harness.measure.tiny_defaults import is_tiny
 from nlac_bench.harness.runs.configuration import RunConfig
 
@@ -52,9 +52,9 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
 
     Plain Gymnasium environments have no oracle; random actions are played in them instead.
     """
-    env: Any = planned.make_env().unwrapped
-    if isinstance(env, TextEnv) and env.remote:
-        env = _without_simulator(planned)
+    remote = planned.environments.measured.remote
+    environments = _without_simulator(planned) if remote else planned.environments
+    env: Any = environments.make_env().unwrapped
     results = []
     for task in tasks[:: max(1, len(tasks) // SAMPLED_TASKS)][:SAMPLED_TASKS]:
         observation, info = env.reset(seed=0, options={"task_id": task})
@@ -98,12 +98,12 @@ def mean_episode(config: RunConfig, sampled: Sequence[Sampled], simulated: bool)
     return MeanEpisode(turns / n + talk, tokens_in / n, last / n, user_tokens / n, talk, answer)
 
 
-def _without_simulator(planned: Outline) -> Any:
-    """Return the environment of ``planned`` with its scripted user instead of a model."""
+def _without_simulator(planned: Outline) -> Environments:
+    """Return the environments of ``planned`` with its scripted user instead of a model."""
     name, arguments = envs.parse(planned.config.env)
     kept = {key: value for key, value in arguments.items() if key not in ("user", "oracle")}
     alone = planned.config.changed(
         env=join(name, kept), agent="oracle", train=None, offline=None, base=None, user=None,
         user_model=None, record=None, replay=None,
     )  # fmt: skip
-    return outline(alone).make_env().unwrapped
+    return Environments(alone, None)

@@ -1,13 +1,13 @@
 """Checks the requirements of a training run before the first model call."""
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from nlac_bench.agents import methods
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure.engines import engine_kind
+from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.offline import offline_episodes
 from nlac_bench.harness.measure.servers import assigned
 from nlac_bench.harness.measure.training_tasks import split_tasks
@@ -17,12 +17,7 @@ from nlac_bench.harness.runs.seeds import Planned
 TRAINING_PACKAGES = ("torch", "transformers", "safetensors")
 
 
-def check_training(
-    config: RunConfig,
-    plan: Sequence[Planned],
-    make_training_env: Callable[[], TextEnv],
-    make_validation_env: Callable[[], TextEnv],
-) -> None:
+def check_training(config: RunConfig, plan: Sequence[Planned], environments: Environments) -> None:
     """Raise an error if a training run could not finish.
 
     It checks the settings of the method and its learner, the packages, the engine, the environment's training
@@ -45,11 +40,10 @@ def check_training(
         )
     settings.learner(config.seed, **method.learner_options(settings))
     try:
-        env, validation_env = make_training_env(), make_validation_env()
-        tasks, validation_tasks = env.task_ids, validation_env.task_ids
+        splits = environments.training.task_ids, environments.validation.task_ids
     except (NlacBenchError, TypeError, ValueError) as error:
         raise ConfigError(f"{config.env} cannot be trained on: {error}") from error
-    if not split_tasks(tasks, validation_tasks, settings.val_tasks, config.seed)[1]:
+    if not split_tasks(*splits, settings.val_tasks, config.seed)[1]:
         raise ConfigError(f"the training split of {config.env} has no tasks to train on")
     if config.offline is None:
         return
@@ -63,7 +57,7 @@ def check_training(
             f"--offline plays no episodes, so --budget {settings.budget} is never spent; use "
             "--budget steps=N or tokens=N"
         )
-    offline_episodes(Path(config.offline), env, validation_env, config, plan)
+    offline_episodes(Path(config.offline), environments, config, plan)
 
 
 def _check_engine(config: RunConfig) -> None:
