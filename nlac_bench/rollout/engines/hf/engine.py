@@ -58,9 +58,6 @@ class HFEngine(Batching):
         max_rows: number of samples decoded together, and of conversations whose keys and values are cached.
             With fewer than the number of concurrent episodes, turns are computed from their first token. The
             memory of the cache is ``max_rows`` times that of the longest conversation.
-        context: largest number of tokens of prompt and answer together; by default the model's own.
-        sync_tolerance: largest mean difference of the probe's log-probabilities after a sync; by default
-            1e-3 in float32 and 0.05 in lower precision.
 
     Raises:
         NlacBenchError: the model has layers without full attention, or there is no chat template.
@@ -75,8 +72,6 @@ class HFEngine(Batching):
         *,
         max_rows: int = 64,
         deterministic: bool = False,
-        context: int | None = None,
-        sync_tolerance: float | None = None,
     ) -> None:
         config = model.config.get_text_config()
         kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
@@ -89,11 +84,12 @@ class HFEngine(Batching):
         if max_rows < 1:
             raise ValueError(f"max_rows must be at least 1, got {max_rows!r}")
         self.tokenizer = tokenizer
-        self.context = context or int(config.max_position_embeddings)
+        self.context = int(config.max_position_embeddings)
+        """Largest number of tokens of prompt and answer together."""
         self.deterministic = deterministic
         attention.use_where_faster(model)
-        exact = model.dtype == torch.float32
-        self.sync_tolerance = sync_tolerance if sync_tolerance is not None else (1e-3 if exact else 0.05)
+        self.sync_tolerance = 1e-3 if model.dtype == torch.float32 else 0.05
+        """Largest mean difference of the probe's log-probabilities after a sync."""
         self._format = ChatFormat(tokenizer)
         self._max_rows = max_rows
         self._end_ids = _end_ids(model, tokenizer)
