@@ -54,7 +54,7 @@ def ends_at_the_first_episode(monkeypatch: pytest.MonkeyPatch, *arguments: str) 
     ("env", "agent", "splits"),
     [
         ("tau_retail", "oracle", "test"),
-        ("twenty_questions", "constant", "test train"),
+        ("tau_airline", "constant", "test train"),
         (PLAIN, "random", "test"),
         ("tau_retail", "react", "test"),
         ("tau_retail", "nlac", "train test validation"),
