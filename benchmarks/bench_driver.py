@@ -17,7 +17,7 @@ from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.envs import registry
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, WeightSource
-from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import Episode, Usage
 
 TURNS = 30
@@ -69,7 +69,7 @@ def drive(latency: float, concurrency: int, episodes: int) -> tuple[int, float, 
 
     async def run() -> tuple[int, float, float]:
         agent = make("act", AgentContext(engine=StubEngine(latency)))
-        driver = Driver(agent, make_env, concurrency=concurrency, limits=Limits(turns=TURNS))
+        driver = Driver(agent, make_env, concurrency=concurrency, limits=PlayLimits(turns=TURNS))
         wall, cpu, steps = time.perf_counter(), time.process_time(), 0
         async for result in driver.run(planned):
             assert isinstance(result, Episode) and result.end_reason, result

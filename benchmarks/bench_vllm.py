@@ -32,7 +32,7 @@ from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.rollout.engines.hf.loading import load_model
 from nlac_bench.rollout.engines.vllm.plugin import BACKENDS
 from nlac_bench.rollout.engines.weights import ModelSource
-from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import Episode
 
 pytestmark = pytest.mark.skipif(
@@ -55,7 +55,7 @@ def play(engine: Any, count: int, concurrency: int, max_tokens: int = ANSWER) ->
 
     async def played() -> list[Episode]:
         driver = Driver(
-            agent, lambda: registry.make(ENV), concurrency=concurrency, limits=Limits(turns=TURNS)
+            agent, lambda: registry.make(ENV), concurrency=concurrency, limits=PlayLimits(turns=TURNS)
         )
         return [each async for each in driver.run(specs) if isinstance(each, Episode)]
 

@@ -39,6 +39,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.outputs import Metrics
 from nlac_bench.learner.source import push
 from nlac_bench.rollout.engines.engine import Slot, TrainableEngine
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.types import Episode
 
 C = TypeVar("C", bound=TrainConfig)
@@ -91,11 +92,11 @@ class Resources(Generic[C]):
     make_validation_env: Callable[[], TextEnv] | None = None
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """The Hugging Face tokenizer of the model."""
         return self.engine.tokenizer
 
-    def env_info(self) -> tuple[str, dict[str, Any]]:
+    def env_info(self) -> tuple[str, dict[str, object]]:
         """Return the environment's name and the ``info`` of its ``reset`` (with its rules and tools)."""
         env = self.make_env()
         _, info = env.reset(seed=0)
@@ -171,14 +172,14 @@ class Algorithm(Protocol):
     def sync(self) -> None:
         """Copy the learner's weights to the engine."""
 
-    def save(self, folder: Path) -> dict[str, Any]:
+    def save(self, folder: Path) -> dict[str, object]:
         """Save the state that a resumed training needs; ``folder``, part of a checkpoint, is for large parts.
 
         Returns:
             The small part of the state; it is stored as JSON.
         """
 
-    def load(self, folder: Path, state: Mapping[str, Any]) -> None:
+    def load(self, folder: Path, state: Mapping[str, object]) -> None:
         """Restore the state that ``save`` wrote and returned, and copy the learner's weights to the engine.
 
         The learner's own state has been restored before.

@@ -5,14 +5,13 @@ A score is meaningful only if it exceeds that of policies that hand over at once
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import UnknownIdError
-from nlac_bench.rollout.agent import Actor
-from nlac_bench.types import Turn
+from nlac_bench.rollout.agent import Actor, Agent
+from nlac_bench.types import Info, Turn
 
 CHEAP_FLOORS = ("random", "silent")
 """Floor agents that need no search and play every environment."""
@@ -30,7 +29,7 @@ class Constant:
         """Return the agent itself, since it has no history."""
         return self
 
-    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+    async def act(self, observation: str, info: Info) -> Turn:
         """Return the constant action."""
         return Turn(text=self.action)
 
@@ -55,7 +54,7 @@ class _RandomActor:
     env: TextEnv
     rng: np.random.Generator
 
-    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+    async def act(self, observation: str, info: Info) -> Turn:
         return Turn(text=self.env.random_action(self.rng))
 
 
@@ -74,7 +73,7 @@ class OracleAgent:
 class _OracleActor:
     env: TextEnv
 
-    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+    async def act(self, observation: str, info: Info) -> Turn:
         return Turn(text=self.env.oracle_action())
 
 
@@ -109,7 +108,7 @@ def _play(env: TextEnv, action: str, task_id: str) -> float:
     return total
 
 
-def floor_agent(name: str, make_train_env: Callable[[], TextEnv]) -> Any:
+def floor_agent(name: str, make_train_env: Callable[[], TextEnv]) -> Agent:
     """Return the floor agent ``name``: silent, random, constant, transfer or oracle.
 
     ``make_train_env`` is called only for ``constant``, whose action is searched on the training split.

@@ -53,7 +53,7 @@ class Method:
     summary: str
     algorithm: str
     settings: str = "nlac_bench.learner.config:TrainConfig"
-    learner: Mapping[str, Any] = field(default_factory=dict)
+    learner: Mapping[str, object] = field(default_factory=dict)
     samples_average: bool = True
     off_policy: bool = False
     keeps_critiques: bool = False
@@ -72,7 +72,7 @@ class Method:
         found: type[Algorithm] = _imported(self.algorithm)
         return found
 
-    def config(self, settings: Mapping[str, Any]) -> "TrainConfig":
+    def config(self, settings: Mapping[str, object]) -> "TrainConfig":
         """Check ``settings`` and fill in the defaults.
 
         Raises:
@@ -80,7 +80,7 @@ class Method:
         """
         return self.config_class.from_mapping(settings)
 
-    def learner_options(self, settings: "TrainConfig") -> dict[str, Any]:
+    def learner_options(self, settings: "TrainConfig") -> dict[str, object]:
         """Return the fields of ``LearnerConfig`` that it needs with ``settings``."""
         average = {"ema": settings.needs_average} if self.learner.get("ema") else {}
         return {**self.learner, **average}
@@ -258,7 +258,7 @@ def _listed(point: importlib.metadata.EntryPoint) -> Listed:
         error = f"{where} cannot be used: {point.name!r} is the name of a built-in agent"
         return Listed(point.name, origin, None, error, "rename the entry point")
     try:
-        found: Any = load(point)
+        found: object = load(point)
     except ForeignCodeError as raised:
         error = f"{where} cannot be loaded: {raised}"
         return Listed(point.name, origin, None, error, "fix or uninstall the package")

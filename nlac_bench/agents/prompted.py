@@ -7,15 +7,14 @@ only the text after ``Action:``, without thoughts.
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
-from nlac_bench.types import Message, Turn
+from nlac_bench.types import Info, Message, ToolSchema, Turn
 
 _ACTION = re.compile(r"(?:^|\s)\*{0,2}Action:\*{0,2}\s*")
 
@@ -32,7 +31,7 @@ class PromptedAgent:
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """Return an actor with a new conversation."""
-        return _TextActor(self, Conversation(self.engine, self.sampling, self.slot, seed))
+        return _TextActor(self, PolicyChat(self.engine, self.sampling, self.slot, seed))
 
     def prompt_hashes(self) -> dict[str, str]:
         """Return the sha256 of each prompt file that this agent may use."""
@@ -40,7 +39,7 @@ class PromptedAgent:
         return {name: self.prompts.sha256(name) for name in files}
 
 
-class Conversation:
+class PolicyChat:
     """The chat of one episode with a model; sampled tokens are kept and not tokenised again."""
 
     def __init__(self, engine: Engine, sampling: Sampling, slot: Slot, seed: int) -> None:
@@ -49,7 +48,7 @@ class Conversation:
         self._turn = 0
         self._prefix_ids: list[int] | None = None
 
-    async def ask(self, tools: tuple[Mapping[str, Any], ...] = ()) -> Sample:
+    async def ask(self, tools: tuple[ToolSchema, ...] = ()) -> Sample:
         """Sample the next assistant message; the caller must append it to ``messages``."""
         request = SampleRequest(
             messages=tuple(self.messages),
@@ -82,12 +81,12 @@ def as_turn(sample: Sample, text: str) -> Turn:
 
 
 class _TextActor:
-    def __init__(self, agent: PromptedAgent, conversation: Conversation) -> None:
+    def __init__(self, agent: PromptedAgent, conversation: PolicyChat) -> None:
         self._style, self._prompts = agent.name, agent.prompts
         self._chat = conversation
         self._has_tools = False
 
-    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+    async def act(self, observation: str, info: Info) -> Turn:
         messages = self._chat.messages
         if not messages:
             messages.append({"role": "system", "content": self._system(info)})
@@ -98,7 +97,7 @@ class _TextActor:
         messages.append({"role": "assistant", "content": sample.text})
         return as_turn(sample, sample.text if self._has_tools else spoken(sample.text))
 
-    def _system(self, info: dict[str, Any]) -> str:
+    def _system(self, info: Info) -> str:
         policy, tools = str(info.get("policy", "")), info.get("tools", ())
         self._has_tools = bool(tools)
         if not tools:

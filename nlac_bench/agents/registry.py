@@ -112,5 +112,4 @@ def _floor(name: str, context: AgentContext) -> Agent:
             )
         return context.make_train_env()
 
-    agent: Agent = floor_agent(name, make_train_env)
-    return agent
+    return floor_agent(name, make_train_env)

@@ -2,14 +2,13 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
-from nlac_bench.agents.prompted import Conversation, as_turn
+from nlac_bench.agents.prompted import PolicyChat, as_turn
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sampling, Slot
-from nlac_bench.types import Turn
+from nlac_bench.types import Info, Turn
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class ToolCallingAgent:
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """Return an actor with a new conversation."""
-        return _ToolActor(Conversation(self.engine, self.sampling, self.slot, seed), self.prompts)
+        return _ToolActor(PolicyChat(self.engine, self.sampling, self.slot, seed), self.prompts)
 
     def prompt_hashes(self) -> dict[str, str]:
         """Return the sha256 of the prompt file."""
@@ -36,12 +35,12 @@ class ToolCallingAgent:
 
 
 class _ToolActor:
-    def __init__(self, conversation: Conversation, prompts: PromptFiles) -> None:
+    def __init__(self, conversation: PolicyChat, prompts: PromptFiles) -> None:
         self._chat, self._prompts = conversation, prompts
-        self._tools: tuple[dict[str, Any], ...] = ()
+        self._tools: tuple[dict[str, object], ...] = ()
         self._open_call: str | None = None
 
-    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+    async def act(self, observation: str, info: Info) -> Turn:
         messages = self._chat.messages
         if not messages:
             self._tools = tuple(info.get("tools", ()))

@@ -45,7 +45,7 @@ class OnPolicy(ABC, Generic[C]):
         self._format = ChatFormat(resources.tokenizer)
         self._learned: list[TokenSequence] = []
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what losses use of the algorithm: several ranks receive it with each of them."""
         return {"config": self.config}
 
@@ -92,7 +92,7 @@ class OnPolicy(ABC, Generic[C]):
         self.version += 1
         self.resources.push(self.version)
 
-    def save(self, folder: Path) -> dict[str, Any]:
+    def save(self, folder: Path) -> dict[str, object]:
         """Return the version of the weights, the only state of an on-policy algorithm."""
         return {"version": self.version}
 

@@ -16,7 +16,7 @@ from nlac_bench.cli.run_help import RunCommand
 
 
 @dataclass(frozen=True)
-class Entry:
+class Definition:
     """Where a command is defined.
 
     Args:
@@ -32,33 +32,33 @@ class Entry:
     cls: type[TyperCommand] = TyperCommand
 
 
-COMMANDS: Mapping[str, Entry] = {
-    "run": Entry("run", "run", cls=RunCommand),
-    "eval": Entry(
+COMMANDS: Mapping[str, Definition] = {
+    "run": Definition("run", "run", cls=RunCommand),
+    "eval": Definition(
         "run",
         "run",
         help="Measure an agent, or a trained checkpoint. Takes the options of run, and does not train.",
         cls=RunCommand,
     ),
-    "resume": Entry("run", "resume"),
-    "score": Entry("compare", "score"),
-    "compare": Entry("compare", "compare"),
-    "report": Entry("report", "report"),
-    "sweep": Entry("sweep", "sweep"),
-    "submit": Entry("entries", "submit"),
-    "verify": Entry("entries", "verify"),
-    "launch": Entry("launch", "launch"),
-    "critiques": Entry("critiques", "critiques"),
-    "bench-gpu": Entry("bench_gpu", "bench_gpu"),
-    "doctor": Entry("doctor", "doctor"),
-    "play": Entry("envs", "play"),
-    "floors": Entry("floors", "floors"),
-    "grade": Entry("grade", "grade"),
-    "theory": Entry("theory", "theory"),
-    "envs": Entry("envs", "app", "Environments: list them, show one, check one against the contract."),
-    "data": Entry("data", "app", "Public data sets: list them, fetch them, verify them."),
-    "tiny": Entry("tiny", "app", "The embedded model: build it, measure it."),
-    "leaderboard": Entry("leaderboard", "app", "Leaderboards: render boards from entries."),
+    "resume": Definition("run", "resume"),
+    "score": Definition("compare", "score"),
+    "compare": Definition("compare", "compare"),
+    "report": Definition("report", "report"),
+    "sweep": Definition("sweep", "sweep"),
+    "submit": Definition("entries", "submit"),
+    "verify": Definition("entries", "verify"),
+    "launch": Definition("launch", "launch"),
+    "critiques": Definition("critiques", "critiques"),
+    "bench-gpu": Definition("bench_gpu", "bench_gpu"),
+    "doctor": Definition("doctor", "doctor"),
+    "play": Definition("envs", "play"),
+    "floors": Definition("floors", "floors"),
+    "grade": Definition("grade", "grade"),
+    "theory": Definition("theory", "theory"),
+    "envs": Definition("envs", "app", "Environments: list them, show one, check one against the contract."),
+    "data": Definition("data", "app", "Public data sets: list them, fetch them, verify them."),
+    "tiny": Definition("tiny", "app", "The embedded model: build it, measure it."),
+    "leaderboard": Definition("leaderboard", "app", "Leaderboards: render boards from entries."),
 }
 """In the order of ``nlac-bench --help``."""
 
@@ -97,7 +97,7 @@ def imported(name: str) -> Any:
     return typer.main.get_group(app).commands[name]
 
 
-def help_of(entry: Entry) -> str | None:
+def help_of(entry: Definition) -> str | None:
     """Return the help text of a command; a docstring is read from the source file, without importing it."""
     if entry.help is not None:
         return entry.help

@@ -1,7 +1,7 @@
 """``nlac-bench score`` and ``compare``: summaries and comparisons of finished runs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -72,7 +72,7 @@ def compare(
     if any("," in side for side in folders):
         _compare_seeds(folders, metric, tasks, as_json)
         return
-    runs: list[Any] = [MeasuredRun.read(folder) for folder in folders]
+    runs: list[object] = [MeasuredRun.read(folder) for folder in folders]
     if len(runs) == 2:
         comparison = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
         show(comparison, as_json)

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -121,7 +121,7 @@ def _objects(lesson: CritiqueRecord) -> bool:
     return lesson.optimal is False
 
 
-def _as_dict(lesson: CritiqueRecord) -> dict[str, Any]:
+def _as_dict(lesson: CritiqueRecord) -> dict[str, object]:
     """Return the fields of ``lesson`` without the texts that it does not have."""
     return {k: v for k, v in asdict(lesson).items() if v is not None or k == "success"}
 

@@ -3,10 +3,10 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
 from nlac_bench.cli.exit_codes import resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
@@ -31,7 +31,7 @@ def list_(as_json: JsonFlag = False) -> None:
 
     Every environment also has embedded data, which need no download.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for spec in DATASETS.values():
         folder = _folder_or_none(spec.name)
         rows.append(
@@ -78,7 +78,7 @@ def fetch(
     """
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=errors, disable=not sys.stderr.isatty()) as bar:
-        tasks: dict[str, Any] = {}
+        tasks: dict[str, TaskID] = {}
 
         def progress(file: str, done: int, total: int | None) -> None:
             if file not in tasks:
@@ -128,7 +128,7 @@ def verify(
         raise typer.BadParameter(f"--expected and --against apply to data set 'tau' only, got {name!r}")
     if expected is not None and against is not None:
         raise typer.BadParameter("--expected and --against cannot be used together; pass one of them")
-    report: Any
+    report: object
     if expected is not None:
         from nlac_bench.envs.tau.verification.recorded import verify_expected
 

@@ -14,7 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from nlac_bench.agents.methods import BUILT_IN, Listed, all_methods
-from nlac_bench.agents.registry import FLOORS, PLUGIN_GROUP, PROMPTED, plugin
+from nlac_bench.agents.names import FLOORS, PROMPTED
+from nlac_bench.agents.registry import PLUGIN_GROUP, plugin
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json, table
 from nlac_bench.envs import foreign, registry
 from nlac_bench.envs.adapter import PlainEnv
@@ -118,13 +119,13 @@ def _check_server(url: str, model: str | None, weights_by: str, as_json: bool) -
         raise typer.Exit(1)
 
 
-def _status(section: str, row: dict[str, Any]) -> str:
+def _status(section: str, row: dict[str, object]) -> str:
     """Return the word for ``row`` in the table; an engine without a detail is not installed."""
     absent = section in ("packages", "data") or (section == "engines" and not row["detail"])
     return "ok" if row["ok"] else "missing" if absent else "broken"
 
 
-def _row(name: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
+def _row(name: str, ok: bool, detail: str, fix: str = "") -> dict[str, object]:
     return {"name": name, "ok": ok, "detail": detail, "fix": "" if ok else fix}
 
 
@@ -138,7 +139,7 @@ def _version(name: str) -> str | None:
     return None
 
 
-def _package(name: str, extra: str) -> dict[str, Any]:
+def _package(name: str, extra: str) -> dict[str, object]:
     version = _version(name)
     fix = f"pip install 'nlac-bench[{extra}]'" if extra else "pip install nlac-bench"
     if name == "vllm":
@@ -146,13 +147,13 @@ def _package(name: str, extra: str) -> dict[str, Any]:
     return _row(name, version is not None, version or "", fix)
 
 
-def _openai() -> dict[str, Any]:
+def _openai() -> dict[str, object]:
     keys = [key for key in ("OPENAI_API_KEY", "NLAC_BENCH_API_KEY") if os.environ.get(key)]
     detail = f"API keys in {', '.join(keys)}" if keys else "no API key is set, which some servers do not need"
     return _row("openai", True, detail)
 
 
-def _hf() -> dict[str, Any]:
+def _hf() -> dict[str, object]:
     if _version("torch") is None or _version("transformers") is None:
         return _row("hf", False, "", "pip install 'nlac-bench[train]'")
     import torch
@@ -170,7 +171,7 @@ def _cpu_flags() -> set[str]:
         return set()
 
 
-def _vllm() -> dict[str, Any]:
+def _vllm() -> dict[str, object]:
     if importlib.util.find_spec("vllm") is None:
         return _row("vllm", False, "", _VLLM_FIX)
     # Importing takes many seconds and may abort the process, so it is done in another process.
@@ -182,11 +183,11 @@ def _vllm() -> dict[str, Any]:
     return _row("vllm", works, (_version("vllm") or "") if works else last, fix)
 
 
-def _agent(name: str) -> dict[str, Any]:
+def _agent(name: str) -> dict[str, object]:
     return _row(name, True, "uses no model" if name in FLOORS else "needs --model")
 
 
-def _agent_plugins() -> list[dict[str, Any]]:
+def _agent_plugins() -> list[dict[str, object]]:
     """Rows for the agents of other packages; the detail of one that cannot be imported is the reason."""
     rows = []
     for point in _points(PLUGIN_GROUP):
@@ -208,7 +209,7 @@ def _points(group: str) -> list[importlib.metadata.EntryPoint]:
     return sorted(importlib.metadata.entry_points(group=group), key=lambda point: point.name)
 
 
-def _algorithm(listed: Listed) -> dict[str, Any]:
+def _algorithm(listed: Listed) -> dict[str, object]:
     if listed.method is None:
         return _row(listed.name, False, listed.error, listed.fix)
     try:
@@ -220,7 +221,7 @@ def _algorithm(listed: Listed) -> dict[str, Any]:
     return _row(listed.name, True, f"{listed.origin}: {listed.method.summary}")
 
 
-def _environment(name: str) -> dict[str, Any]:
+def _environment(name: str) -> dict[str, object]:
     try:
         env = registry.make_text_env(name)
         env.reset(seed=0)
@@ -233,7 +234,7 @@ def _tasks(env: TextEnv) -> str:
     return f"{len(env.task_ids)} {env.source.kind} tasks in split {env.split!r}"
 
 
-def _environment_plugins() -> list[dict[str, Any]]:
+def _environment_plugins() -> list[dict[str, object]]:
     """Rows for the environments of other packages, each of which is made and reset once."""
     rows = []
     for point in _points(registry.PLUGIN_GROUP):
@@ -265,7 +266,7 @@ def _made(name: str) -> str:
         env.close()
 
 
-def _data(name: str) -> dict[str, Any]:
+def _data(name: str) -> dict[str, object]:
     try:
         return _row(name, True, str(official_folder(name)))
     except DataError:

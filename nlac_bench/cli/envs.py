@@ -19,6 +19,7 @@ from nlac_bench.envs.adapter import require_text
 from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
+from nlac_bench.types import Info
 
 app = typer.Typer(no_args_is_help=True)
 EnvName = Annotated[
@@ -163,7 +164,7 @@ def _in_world(name: str, world: int) -> gymnasium.Env[str, str]:
         ) from error
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
 
 
@@ -186,7 +187,7 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
     if config:  # arguments that the constructor does not accept are bad input, not a check that fails
         registry.construct(entry, config).close()
 
-    def make_env(**kwargs: Any) -> gymnasium.Env[str, str]:
+    def make_env(**kwargs: object) -> gymnasium.Env[str, str]:
         return registry.construct(entry, {**config, **kwargs})
 
     with contextlib.redirect_stdout(sys.stderr):  # what the environment prints is not part of the result
@@ -255,7 +256,7 @@ def play(
     asyncio.run(_watch(prepared.agent, prepared.environments.make_env().unwrapped, seed, options))
 
 
-def _play_by_hand(env: gymnasium.Env[str, str], seed: int, options: dict[str, Any] | None) -> None:
+def _play_by_hand(env: gymnasium.Env[str, str], seed: int, options: dict[str, str] | None) -> None:
     observation, info = env.reset(seed=seed, options=options)
     _show_start(observation, info)
     total, ended = 0.0, False
@@ -274,7 +275,7 @@ _UNPLAYED = {
 }
 
 
-async def _watch(agent: Any, env: Any, seed: int, options: dict[str, Any] | None) -> None:
+async def _watch(agent: Any, env: Any, seed: int, options: dict[str, str] | None) -> None:
     observation, info = await env.areset(seed=seed, options=options)
     actor = agent.begin(env, seed)
     _show_start(observation, info)
@@ -292,7 +293,7 @@ async def _watch(agent: Any, env: Any, seed: int, options: dict[str, Any] | None
     _show_end(info, total, terminated)
 
 
-def _show_start(observation: str, info: dict[str, Any]) -> None:
+def _show_start(observation: str, info: Info) -> None:
     if info.get("policy"):
         console.print(Panel(escape(info["policy"]), title="what the agent is told"))
     if info.get("tools"):
@@ -301,7 +302,7 @@ def _show_start(observation: str, info: dict[str, Any]) -> None:
     console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
 
 
-def _show_end(info: dict[str, Any], total: float, terminated: bool) -> None:
+def _show_end(info: Info, total: float, terminated: bool) -> None:
     verdict = "[bold green]success[/bold green]" if info.get("success") else "[bold red]no success[/bold red]"
     reason = info.get("end_reason") or ("terminated" if terminated else "truncated")
     console.print(f"{verdict if 'success' in info else 'over'} ({reason}), return {total:g}")

@@ -58,11 +58,11 @@ def _parameters(
             text, panel = resume_help[option["resume"]], None
         metavar = {int: "INTEGER", float: "FLOAT"}.get(kinds(field.annotation)[0])
         shown = typer.Option(help=text, rich_help_panel=panel, metavar=metavar)
-        annotation: Any = Annotated[str | None, shown]
+        annotation: object = Annotated[str | None, shown]
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _number(text: str | None, wanted: tuple[Any, ...]) -> Any:
+def _number(text: str | None, wanted: tuple[object, ...]) -> object:
     """Convert ``text`` to a number if one is ``wanted``; other texts are validated later."""
     kind = next((kind for kind in (int, float) if kind in wanted), None)
     if text is None or kind is None:

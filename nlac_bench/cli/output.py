@@ -6,8 +6,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable
-from typing import Annotated, Any, Protocol, TextIO, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Protocol, TextIO, cast
 
 import typer
 from rich.console import Console
@@ -41,27 +41,28 @@ def escape(text: str) -> str:
     return escape_markup(_CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text))
 
 
-def print_json(value: dict[str, Any]) -> None:
+def print_json(value: Mapping[str, object]) -> None:
     """Print ``value`` as one JSON object on one line, all of it or nothing.
 
     JSON has no NaN and no infinities; they are printed as null. Characters that standard output cannot encode
     (lone surrogates in a server's message, for example) are printed as escapes.
     """
+    content: object = value
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        value = _finite(value)
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        content = _finite(value)
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     try:
         text.encode(result_stream().encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(content, allow_nan=False)
     out = result_stream()
     out.write(f"{redactor().json(text)}\n")
     out.flush()
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """Return ``value`` with None in place of numbers that JSON does not have."""
     if isinstance(value, dict):
         return {key: _finite(each) for key, each in value.items()}
@@ -73,7 +74,7 @@ def _finite(value: Any) -> Any:
 class Shown(Protocol):
     """A result that can be printed as text and as JSON."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the result as one JSON object."""
 
     def to_text(self) -> str:
@@ -107,7 +108,7 @@ class RedactedStream:
         for line in lines:
             self.write(line)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
 
@@ -142,7 +143,7 @@ def reserve_stdout() -> None:
     sys.stdout = cast(TextIO, ReservedStdout(sys.stderr, result))
 
 
-def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
+def table(title: str, columns: list[str], rows: Sequence[Sequence[object]]) -> Table:
     """Return a table of plain text, in which columns of numbers are aligned right."""
     result = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     for i, column in enumerate(columns):

@@ -29,7 +29,7 @@ _UNSAMPLED = {PHASES["learning"]: "computing gradients, or waiting for samples"}
 """What a phase does while no tokens arrive; servers report the tokens of a sample when it is complete."""
 
 
-def tokens_of(agent: Any) -> Callable[[], int] | None:
+def tokens_of(agent: object) -> Callable[[], int] | None:
     """Return a function that reads the number of tokens that the engine of ``agent`` has generated.
 
     Returns:

@@ -139,7 +139,7 @@ def run(
 def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of the run.")],
     *,
-    options: dict[str, Any],
+    options: dict[str, object],
     as_json: JsonFlag = False,
 ) -> None:
     """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
@@ -184,7 +184,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
     return settings
 
 
-def completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
+def completed(settings: dict[str, object], measure_only: bool, source: str) -> RunConfig:
     """Return ``settings`` with the defaults that depend on other settings."""
     if settings.get("agent") in methods.names():
         settings.setdefault("model", "tiny")

@@ -30,7 +30,7 @@ def settings_help() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
         A title, and rows of name and description, or of name, default and description.
     """
     from nlac_bench.agents import methods
-    from nlac_bench.agents.registry import FLOORS, PROMPTED
+    from nlac_bench.agents.names import FLOORS, PROMPTED
     from nlac_bench.learner.config import TrainConfig
 
     kinds = {"trained": methods.names(), "prompted": PROMPTED, "without a model": FLOORS}

@@ -18,7 +18,8 @@ def run_without_waiting(coroutine: Coroutine[object, None, T]) -> T:
     try:
         coroutine.send(None)
     except StopIteration as stop:
-        return stop.value
+        result: T = stop.value
+        return result
     coroutine.close()
     raise RuntimeError(
         "the environment awaited something that was not ready but does not set `remote = True`"

@@ -15,7 +15,7 @@ import gymnasium
 
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import Episode, Turn
 
 _BY_CLOCK = ("time_limit", "cost_limit", "token_limit")
@@ -58,7 +58,7 @@ def replay(run: RunFolder, make_env: Callable[[], gymnasium.Env[str, str]]) -> l
     """
     recorded = {(episode.task_id, episode.trial): episode for episode in run.episodes()}
     agent = Recorded({(episode.task_id, episode.seed): episode for episode in recorded.values()})
-    limits = Limits(turns=run.conditions.get("max_turns"))
+    limits = PlayLimits(turns=run.conditions.get("max_turns"))
     driver = Driver(agent, make_env, concurrency=1, limits=limits)
     specs = [EpisodeSpec(e.env, e.task_id, e.trial, e.seed) for e in recorded.values()]
 

@@ -27,7 +27,7 @@ def _by_path(
     scaling: float | None = None,
     dropout: float = 0.0,
     tree: PrefixTree | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> tuple[Tensor, None]:
     """Compute attention along the paths of ``tree``, or transformers' own attention if ``tree`` is None.
 
@@ -35,9 +35,11 @@ def _by_path(
     its nodes, and there is no mask.
     """
     if tree is None:
-        return sdpa_attention_forward(
+        output: Tensor
+        output, _ = sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, dropout=dropout, **kwargs
         )
+        return output, None
     paths = tree.paths
     keys, values = (
         (tensor if paths is None else tensor.index_select(2, paths)).split(tree.lengths, 2)

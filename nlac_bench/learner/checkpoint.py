@@ -30,6 +30,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.ranks import collective
 from nlac_bench.learner.shards import rank_file, read_shards
 from nlac_bench.learner.whole import local_part, sharded_like
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 _MERSENNE_WORDS = 624
 EXPORT_FILE = 5 * 10**9
@@ -37,7 +38,7 @@ EXPORT_FILE = 5 * 10**9
 
 
 def save(
-    learner: Learner, path: str | os.PathLike[str], loop_state: Callable[[Path], dict[str, Any]]
+    learner: Learner, path: str | os.PathLike[str], loop_state: Callable[[Path], dict[str, object]]
 ) -> None:
     """Write a checkpoint: weights, optimizer, moving average, step, random generators, and the loop's state.
 
@@ -147,7 +148,7 @@ def _read(learner: Learner, path: Path, index: Index) -> tuple[dict[str, Tensor]
     return found, optimizer
 
 
-def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = None) -> None:
+def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> None:
     """Write the policy as a Hugging Face folder (safetensors) that any engine can load.
 
     The tensors have the dtype in which the learner computes, so a model trained in bf16 is written in bf16.

@@ -35,12 +35,14 @@ class Index:
 
     step: int
     world_size: int
-    optimizer: dict[str, Any]
+    optimizer: dict[str, object]
     loop: dict[str, Any]
     files: dict[str, tuple[int, str]]
 
 
-def write(path: Path, *, step: int, world_size: int, optimizer: dict[str, Any], loop: dict[str, Any]) -> None:
+def write(
+    path: Path, *, step: int, world_size: int, optimizer: dict[str, object], loop: dict[str, Any]
+) -> None:
     """Write the JSON file for the files in the folder ``path``; the arguments are ``Index``'s fields."""
     names = (file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
     files = {name: _fingerprint(path / name) for name in sorted(names)}
@@ -76,7 +78,7 @@ def read(path: Path) -> Index:
         ) from error
 
 
-def _object(source: Path) -> dict[str, Any]:
+def _object(source: Path) -> dict[str, object]:
     if not source.is_file():
         raise FileNotFoundError(f"{source} is missing, or is not a regular file")
     if source.stat().st_size > MAX_BYTES:

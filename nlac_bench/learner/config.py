@@ -138,7 +138,7 @@ class TrainConfig(Settings):
         """Whether a method that can keep a moving average of the weights uses it with these settings."""
         return True
 
-    def subject(self) -> dict[str, Any]:
+    def subject(self) -> dict[str, object]:
         """Return the settings that describe the training, for a run's manifest."""
         return {name: value for name, value in self.as_dict().items() if name not in self.ONLY_STORED}
 
@@ -176,7 +176,7 @@ class TrainConfig(Settings):
         )
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, Any], source: str = "train.") -> Self:
+    def from_mapping(cls, values: Mapping[str, object], source: str = "train.") -> Self:
         """Create the settings from ``values``; texts, such as from a command line, are converted to numbers.
 
         Raises:

@@ -38,7 +38,7 @@ class Learner:
         config: the learner's settings.
     """
 
-    def __init__(self, model: Any, config: LearnerConfig) -> None:
+    def __init__(self, model: object, config: LearnerConfig) -> None:
         self.config = config
         self.step = 0
         if config.deterministic:
@@ -48,7 +48,7 @@ class Learner:
         on_gpu = self.mesh.device_type == "cuda"
         self.device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         causal_lm = _causal_lm(model)
-        ranks().begin(Learner, self.number, Skeleton.of(causal_lm), config)
+        ranks().begin(Learner, self.number, Skeleton.without_weights(causal_lm), config)
         attention.replace_sdpa(causal_lm)
         self.reference = self._frozen(causal_lm) if config.reference else None
         if config.lora is not None:

@@ -7,7 +7,6 @@ once more in the backward pass (``torch.utils.checkpoint``).
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -42,12 +41,15 @@ class Logits:
             return function(self._whole_MV, *others)
 
         def of_chunk(hidden_mH: Tensor, *rest: Tensor) -> Tensor:
-            return function(self.head(hidden_mH), *rest)
+            logits_mV: Tensor = self.head(hidden_mH)
+            return function(logits_mV, *rest)
 
         chunks = zip(*(tensor.split(tokens) for tensor in (self.hidden_MH, *others)), strict=True)
-        options: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
-        return torch.cat([checkpoint(of_chunk, *chunk, **options) for chunk in chunks])
+        return torch.cat(
+            [checkpoint(of_chunk, *c, use_reentrant=False, preserve_rng_state=False) for c in chunks]
+        )
 
     def zero(self) -> Tensor:
         """Return a zero that depends on the hidden states and the head, without computing any logits."""
-        return self.hidden_MH.sum() * 0.0 + self.head(self.hidden_MH[:0]).sum()
+        logits_0V: Tensor = self.head(self.hidden_MH[:0])
+        return self.hidden_MH.sum() * 0.0 + logits_0V.sum()

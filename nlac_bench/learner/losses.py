@@ -35,7 +35,7 @@ def selective_log_softmax(logits_BTV: Tensor, ids_BT: Tensor) -> Tensor:
     They are computed in float32, or in float64 if the logits are.
     """
     wide_BTV = logits_BTV if logits_BTV.dtype == torch.float64 else logits_BTV.float()
-    logprobs_BT: Tensor = _SelectiveLogSoftmax.apply(wide_BTV, ids_BT)
+    logprobs_BT: Tensor = _SelectiveLogSoftmax.apply(wide_BTV, ids_BT)  # type: ignore[no-untyped-call] # of torch
     return logprobs_BT
 
 

@@ -110,7 +110,13 @@ class Shape:
 
 
 def learner_bytes(
-    shape: Shape, settings: MemorySettings, learner: Mapping[str, Any], *, ranks: int, bf16: bool, device: str
+    shape: Shape,
+    settings: MemorySettings,
+    learner: Mapping[str, object],
+    *,
+    ranks: int,
+    bf16: bool,
+    device: str,
 ) -> dict[str, float]:
     """Return the bytes of a rank's tensors at the peak of training, by what they hold.
 

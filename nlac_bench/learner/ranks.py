@@ -14,7 +14,7 @@ import functools
 import signal
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import cloudpickle
 import torch
@@ -69,7 +69,7 @@ class Ranks:
         self._busy = False
         self._learners = 0
 
-    def begin(self, function: Callable[..., object], number: int, *args: Any, **kwargs: Any) -> None:
+    def begin(self, function: Callable[..., object], number: int, *args: object, **kwargs: object) -> None:
         """On rank 0, have all other ranks call ``function`` with learner ``number`` and the other arguments.
 
         Raises:
@@ -99,10 +99,10 @@ class Ranks:
         """Execute the calls of rank 0; see ``follow``."""
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, self._stop)
-        learners: dict[int, Any] = {}
+        learners: dict[int, object] = {}
         while True:
             with reported():
-                received: list[Any] = [None]
+                received: list[object] = [None]
                 dist.broadcast_object_list(received, src=0, group=self._calls)
                 call = cloudpickle.loads(received[0])
                 if call is None:
@@ -145,7 +145,7 @@ def collective(function: Callable[Concatenate[L, P], R]) -> Callable[Concatenate
     """
 
     @functools.wraps(function)
-    def call(learner: L, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(learner: L, /, *args: P.args, **kwargs: P.kwargs) -> R:
         ranks().begin(call, learner.number, *args, **kwargs)
         with reported():
             result = function(learner, *args, **kwargs)

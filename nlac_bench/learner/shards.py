@@ -4,10 +4,10 @@ FSDP2 divides a tensor along its first axis as ``torch.chunk`` does. So the rows
 one or a few of the ranks that wrote them, and only these rows are read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import torch
 import torch.distributed as dist
@@ -15,6 +15,20 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from nlac_bench.errors import DataError
+
+
+class _Slice(Protocol):
+    """A tensor in a file; rows are read when it is indexed."""
+
+    def get_shape(self) -> list[int]: ...
+    def __getitem__(self, rows: slice) -> Tensor: ...
+
+
+class _File(Protocol):
+    """An open safetensors file."""
+
+    def get_slice(self, name: str) -> _Slice: ...
+    def get_tensor(self, name: str) -> Tensor: ...
 
 
 def rank_file(rank: int) -> str:
@@ -71,7 +85,7 @@ def _parameter(name: str) -> str:
     return rest.rpartition("/")[0] if kind == "optimizer" else rest
 
 
-def _rows(files: list[Any], name: str, shape: torch.Size | None) -> Tensor:
+def _rows(files: Sequence[_File], name: str, shape: torch.Size | None) -> Tensor:
     """Return this rank's rows of the tensor ``name``; the whole tensor if it is not divided."""
     slices = [file.get_slice(name) for file in files]
     stored = [tuple(piece.get_shape()) for piece in slices]

@@ -16,11 +16,11 @@ class Skeleton:
     """A causal LM of transformers without its weights."""
 
     kind: type[nn.Module]
-    config: Any
+    config: object
     attention: str
 
     @classmethod
-    def of(cls, model: nn.Module) -> Self:
+    def without_weights(cls, model: nn.Module) -> Self:
         """Return the skeleton of ``model``."""
         config: Any = model.config
         return cls(type(model), config, config._attn_implementation)

@@ -33,7 +33,8 @@ def _adapter(model: nn.Module, master: Mapping[str, Tensor], module_name: str) -
     """Return what a LoRA module adds to its weight; peft's own merge does not support shards."""
     a, b = (_full(master[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
     module: Any = model.get_submodule(module_name)
-    return module.scaling["default"] * (b @ a)
+    scaling: float = module.scaling["default"]
+    return scaling * (b @ a)
 
 
 def _plain_name(name: str) -> str:

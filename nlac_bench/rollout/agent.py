@@ -1,15 +1,15 @@
 """The protocols that the driver plays: an agent, and its actor in one episode."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.types import Turn
+from nlac_bench.types import Info, Turn
 
 
 class Actor(Protocol):
     """An agent in one episode. It holds that episode's history."""
 
-    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+    async def act(self, observation: str, info: Info) -> Turn:
         """Return the next action as a ``Turn`` whose ``text`` is passed to the environment.
 
         ``observation`` and ``info`` are those that ``reset`` or the last ``step`` returned.

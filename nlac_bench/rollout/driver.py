@@ -7,7 +7,7 @@ import traceback
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import gymnasium
 
@@ -15,11 +15,11 @@ from nlac_bench.errors import EnvInfraError, NlacBenchError, Terminated
 from nlac_bench.redaction import redact
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.routing import Conversation, within
-from nlac_bench.rollout.limits import Limits, Spent
+from nlac_bench.rollout.limits import PlayLimits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper
 from nlac_bench.rollout.usage import bounded
-from nlac_bench.types import CONTENT_FILTER, ContentFilterError, Episode, Turn, Usage
+from nlac_bench.types import CONTENT_FILTER, ContentFilterError, Episode, Info, Turn, Usage
 
 _HEAVY = ("messages", "tools", "policy", "usage")
 """Keys of ``info`` that are not stored with the episode: the same for all episodes of a task, or (``usage``)
@@ -96,15 +96,15 @@ class Driver:
         make_env: Callable[[], gymnasium.Env[str, str]],
         *,
         concurrency: int = 64,
-        limits: Limits | None = None,
-        run_limits: Limits | None = None,
+        limits: PlayLimits | None = None,
+        run_limits: PlayLimits | None = None,
     ) -> None:
         if concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, got {concurrency!r}")
         self.agent = agent
         self.concurrency = concurrency
-        self.limits = limits if limits is not None else Limits()
-        self.run_limits = run_limits if run_limits is not None else Limits()
+        self.limits = limits if limits is not None else PlayLimits()
+        self.run_limits = run_limits if run_limits is not None else PlayLimits()
         self.spent = Spent()
         self.stopped: str | None = None
         """Why playing stopped early: ``interrupted``, the run limit that was reached, or an error's name."""
@@ -305,7 +305,7 @@ class Driver:
         return asyncio.get_running_loop().call_later(max(0.0, left), self.abort, "run_time_limit")
 
 
-def _end(episode: Episode, turn: Turn, info: dict[str, Any], terminated: bool, truncated: bool) -> None:
+def _end(episode: Episode, turn: Turn, info: Info, terminated: bool, truncated: bool) -> None:
     episode.terminated, episode.truncated = terminated, truncated
     success = info.get("success")
     if success is not None and success not in (0, 1):

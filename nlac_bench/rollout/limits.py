@@ -7,7 +7,7 @@ from nlac_bench.types import Episode, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PlayLimits:
     """Upper limits; None means no limit.
 
     ``tokens`` (generated tokens) and ``cost`` (US dollars) count all roles: the policy and the environment's
@@ -54,7 +54,7 @@ class Spent:
         self.total = self.total + usage
         episode.usage[role] = episode.usage.get(role, Usage()) + usage
 
-    def exceeded(self, limits: Limits) -> str | None:
+    def exceeded(self, limits: PlayLimits) -> str | None:
         """Return the limit of the run that is reached (also ``time_limit``), or None."""
         if limits.seconds is not None and time.monotonic() - self.started >= limits.seconds:
             return "time_limit"

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, TrainableEngine, WeightSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.types import Role, Usage
 
 Purpose: TypeAlias = Literal["learning", "validation", "probe"]
@@ -42,7 +43,7 @@ class MeteredEngine:
         self._prompts = 0, 0
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """See ``TrainableEngine.tokenizer``."""
         return self.engine.tokenizer
 
@@ -96,7 +97,7 @@ class MeteredEngine:
         return sum(u.completion_tokens for (purpose, _), u in self.usage.items() if purpose == "learning")
 
 
-def spent_to_row(spent: Spent) -> dict[str, dict[str, Any]]:
+def spent_to_row(spent: Spent) -> dict[str, dict[str, object]]:
     """Convert ``spent`` to JSON, in the form of ``metrics.jsonl`` and checkpoints.
 
     The key is the role for learning and ``purpose:role`` for the other purposes, in alphabetical order:

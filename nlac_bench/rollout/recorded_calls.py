@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import DataError, NlacBenchError
@@ -53,7 +52,7 @@ def episode_scope(label: str) -> Iterator[None]:
         _scope.reset(token)
 
 
-def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> ChatFn:
+def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) -> ChatFn:
     """Return a function like ``chat`` that also appends every call and its reply to the file ``path``.
 
     Args:
@@ -95,7 +94,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> Ch
     return record
 
 
-def replaying(path: str | Path, sampling: Mapping[str, Any]) -> ChatFn:
+def replaying(path: str | Path, sampling: Mapping[str, object]) -> ChatFn:
     """Return a function that answers calls from the recording in ``path``; needs no key and no network.
 
     Replies have the usage that was recorded.
@@ -125,7 +124,7 @@ def replaying(path: str | Path, sampling: Mapping[str, Any]) -> ChatFn:
     return replay
 
 
-def _identify(role: str, messages: Messages, sampling: Mapping[str, Any]) -> tuple[str, str, int]:
+def _identify(role: str, messages: Messages, sampling: Mapping[str, object]) -> tuple[str, str, int]:
     scope = _scope.get(_outside)
     content = json.dumps([role, [dict(m) for m in messages], dict(sampling)], sort_keys=True)
     key = hashlib.sha256(content.encode()).hexdigest()

@@ -4,13 +4,14 @@ import asyncio
 import concurrent.futures
 import contextvars
 import functools
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.types import StepResult
+from nlac_bench.types import Info, StepResult
 
 _TRANSPARENT = (OrderEnforcing, PassiveEnvChecker)
 """Wrappers that ``gymnasium.make`` adds and that may be bypassed; a user's wrappers may not."""
@@ -23,7 +24,7 @@ class Stepper(Protocol):
 
     unwrapped: Any
 
-    async def reset(self, seed: int, task_id: str | None) -> tuple[str, dict[str, Any]]:
+    async def reset(self, seed: int, task_id: str | None) -> tuple[str, Info]:
         """Start an episode."""
 
     async def step(self, action: str) -> StepResult:
@@ -37,7 +38,7 @@ class _AsyncStepper:
         self.unwrapped = env
         self.step = env.astep
 
-    async def reset(self, seed: int, task_id: str | None) -> tuple[str, dict[str, Any]]:
+    async def reset(self, seed: int, task_id: str | None) -> tuple[str, Info]:
         return await self.unwrapped.areset(
             seed=seed, options=None if task_id is None else {"task_id": task_id}
         )
@@ -50,7 +51,7 @@ class _SyncStepper:
         self.env = env
         self.unwrapped = env.unwrapped
 
-    async def reset(self, seed: int, task_id: str | None) -> tuple[str, dict[str, Any]]:
+    async def reset(self, seed: int, task_id: str | None) -> tuple[str, Info]:
         return await self._call(
             functools.partial(
                 self.env.reset, seed=seed, options=None if task_id is None else {"task_id": task_id}
@@ -60,7 +61,7 @@ class _SyncStepper:
     async def step(self, action: str) -> StepResult:
         return await self._call(functools.partial(self.env.step, action))
 
-    async def _call(self, function: Any) -> Any:
+    async def _call(self, function: Callable[[], Any]) -> Any:
         return function()
 
 
@@ -70,7 +71,7 @@ class _ThreadStepper(_SyncStepper):
     In the event loop's thread, its synchronous ``step`` would block all other episodes.
     """
 
-    async def _call(self, function: Any) -> Any:
+    async def _call(self, function: Callable[[], Any]) -> Any:
         context = contextvars.copy_context()  # recorded calls read the episode from it
         return await asyncio.get_running_loop().run_in_executor(_executor(), context.run, function)
 

@@ -13,7 +13,7 @@ such numbers can be written as JSON."""
 _NAMES = tuple(f.name for f in fields(Usage))
 
 
-def amount(value: Any, name: str, source: str) -> Any:
+def amount(value: object, name: str, source: str) -> Any:
     """Return ``value`` if it is a number from 0 to ``MOST``, else 0 with a warning.
 
     Args:
@@ -39,7 +39,7 @@ def bounded(usage: Usage, source: str) -> Usage:
     return Usage(**{name: amount(getattr(usage, name), name, source) for name in _NAMES})
 
 
-def _fault(value: Any) -> str | None:
+def _fault(value: object) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"a {type(value).__name__}"
     if value < 0:

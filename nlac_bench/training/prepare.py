@@ -22,7 +22,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.driver import Driver
 from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
-from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.training.ahead import Ahead
 from nlac_bench.training.checkpoints import Checkpoints
@@ -81,11 +81,11 @@ def make_training(
     player = TrainingPlayer(
         Driver(
             agent, environments.make_training_env, concurrency=config.concurrency,
-            limits=Limits(turns=settings.max_turn_length),
+            limits=PlayLimits(turns=settings.max_turn_length),
         ),
         Driver(
             judge, environments.make_validation_env, concurrency=config.concurrency,
-            limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
+            limits=PlayLimits(turns=config.max_turns, seconds=config.max_seconds),
         ),
         keep,
     )  # fmt: skip

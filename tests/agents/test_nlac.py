@@ -441,7 +441,7 @@ def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, Po
     assert [*(action.sample.prompt_ids or ()), *action.sample.ids] == list(policy.ids)
     assert sum(policy.loss_mask) == len(action.sample.ids) and critic.weight == 0.5 and policy.weight == 1.0
     text = nlac.encoder._format.tokenizer.decode(critic.ids)
-    assert text.endswith("next: bye; end: success" + nlac.encoder._format.tokenizer.eos_token)
+    assert text.endswith(f"next: bye; end: success{nlac.encoder._format.tokenizer.eos_token}")
 
 
 @pytest.mark.parametrize("written", ["look up ~97", "look up ~0", "a ~~ b", "order #W1234567"])
@@ -454,6 +454,7 @@ def test_an_action_is_learned_as_it_was_sampled_whatever_numbers_it_has(
     message = {"role": "user", "content": "It is order #W1234567.", "kind": "message"}
     state = State("shop_worlds", "", (), (message,))
     tokenizer = nlac.encoder._format.tokenizer
+    assert tokenizer.eos_token_id is not None
     ids = [*tokenizer(written, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     sample = Sample(written, "stop", ids=ids)
     text = decoded(nlac.prompts.policy(state), sample)

@@ -211,7 +211,7 @@ def test_plugins_are_found_and_broken_ones_say_why(monkeypatch: pytest.MonkeyPat
         metadata.EntryPoint("number", "nlac_bench.agents.registry:FLOORS", registry.PLUGIN_GROUP),
     ]
     monkeypatch.setattr(
-        registry.importlib.metadata,
+        metadata,
         "entry_points",
         lambda group: points if group == registry.PLUGIN_GROUP else [],
     )

@@ -10,7 +10,7 @@ from nlac_bench.envs import registry
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import Episode
 from tests.rollout import tiny_model
 
@@ -30,7 +30,7 @@ def test_agents_play_every_environment(engine: HFEngine, name: str, env: str) ->
     specs = [EpisodeSpec(env, task_id, 0, i) for i, task_id in enumerate(ids)]
 
     async def play() -> list[Episode | Failure]:
-        driver = Driver(agent, lambda: registry.make(env), concurrency=2, limits=Limits(turns=3))
+        driver = Driver(agent, lambda: registry.make(env), concurrency=2, limits=PlayLimits(turns=3))
         return [result async for result in driver.run(specs)]
 
     results = asyncio.run(play())

@@ -21,7 +21,7 @@ import torch
 from nlac_bench.__main__ import main as nlac_bench
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.cli import run as _run  # noqa: F401 - imports what all ranks use before they are forked
-from nlac_bench.learner import checkpoint
+from nlac_bench.learner import tensor_file
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.training import run as _training  # noqa: F401
@@ -165,7 +165,7 @@ def _plant(folder: Path, rank: int, fault: Fault) -> None:
         case "push" if own:
             before(Learner, "_gathered", nth(3))  # the first two are the push of both slots at the start
         case "checkpoint" if own:
-            before(checkpoint.tensor_file, "write", lambda path, *_: path.name == f"rank-{rank}.safetensors")
+            before(tensor_file, "write", lambda path, *_: path.name == f"rank-{rank}.safetensors")
 
 
 def progress(run: Path) -> int:

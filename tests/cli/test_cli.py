@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nlac_bench.agents import methods
-from nlac_bench.agents.registry import FLOORS, PROMPTED
+from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.cli import app
 from nlac_bench.cli.commands import COMMANDS, imported
 from nlac_bench.cli.output import console

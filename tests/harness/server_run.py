@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from nlac_bench import files
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner import checkpoint
 from nlac_bench.learner.learner import Learner
@@ -54,7 +55,7 @@ def happening(phase: str, iteration: int, what: Callable[[], None]) -> Iterator[
             what()
 
     generate, start, step = Server.generate, Server.start, Learner.optim_step
-    replace, begin = checkpoint.replace_folder, TrainingLoop.iterate
+    replace, begin = files.replace_folder, TrainingLoop.iterate
 
     async def generating(self: Server, *args: Any) -> Any:
         reach({"playing": "rollout", "learning": "roles"}.get(now, ""))

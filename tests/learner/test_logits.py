@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from nlac_bench.learner import logits, losses
+from nlac_bench.learner import logits, losses, memory
 from nlac_bench.learner.batch import TokenBatch, pack
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
@@ -61,14 +62,13 @@ def test_gradients_equal_those_of_all_logits(
 ) -> None:
     whole = whole_gradient(name, tie)
     calls: list[str] = []
-    original = logits.checkpoint
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         calls.append(name)
-        return original(*args, **kwargs)
+        return checkpoint(*args, **kwargs)
 
     monkeypatch.setattr(logits, "checkpoint", counted)
-    monkeypatch.setitem(logits.CHUNK_LOGITS, "cpu", tokens * VOCABULARY)
+    monkeypatch.setitem(memory.CHUNK_LOGITS, "cpu", tokens * VOCABULARY)
     chunked = each_gradient(name, tie)
     assert len(calls) > 10, "the logits were computed in chunks"
     for parameter, gradient in whole.items():
@@ -107,7 +107,7 @@ def test_peak_of_memory_is_that_of_a_chunk(
     loss: Callable[[Logits, Logits, Tensor], Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = bytes_a_logit(loss)
-    monkeypatch.setitem(logits.CHUNK_LOGITS, "cpu", TOKENS * WORDS // 32)
+    monkeypatch.setitem(memory.CHUNK_LOGITS, "cpu", TOKENS * WORDS // 32)
     chunked = bytes_a_logit(loss)
     assert whole > 8 and chunked < whole / 16, (whole, chunked)
 
@@ -116,5 +116,5 @@ def test_the_probe_of_the_kl_holds_one_chunk(monkeypatch: pytest.MonkeyPatch) ->
     learner = Learner(model(), LearnerConfig(precision="fp32", micro_rows=64, reference=True))
     batch = pack(sequences(), 64)
     whole = learner.reference_kl(batch)
-    monkeypatch.setitem(logits.CHUNK_LOGITS, "cpu", VOCABULARY)
+    monkeypatch.setitem(memory.CHUNK_LOGITS, "cpu", VOCABULARY)
     assert learner.reference_kl(batch) == pytest.approx(whole, abs=1e-7)

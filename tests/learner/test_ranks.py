@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 from safetensors.torch import load_file
 
 from nlac_bench.agents.methods import BUILT_IN
@@ -129,12 +130,12 @@ def test_each_number_of_ranks_resumes_bitwise_and_others_the_same_state(computed
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
 @pytest.mark.parametrize("count", [1, 2, 40])
 def test_each_row_is_computed_by_one_rank(world: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share.dist, "get_world_size", lambda: world)
+    monkeypatch.setattr(dist, "get_world_size", lambda: world)
     batch = share.packed(sequences(count), 4096)
     owners: list[int] = []
     tokens = []
     for rank in range(world):
-        monkeypatch.setattr(share.dist, "get_rank", lambda rank=rank: rank)
+        monkeypatch.setattr(dist, "get_rank", lambda rank=rank: rank)
         rows, part = share.own_rows(batch), share.part(batch)
         owners += range(len(batch))[rows]
         tokens.append(int((batch.segment_ids[rows] != 0).sum()))

@@ -342,7 +342,8 @@ def test_a_worker_without_a_learner_gives_up(stubs: list[StubVLLM]) -> None:
 
 
 def test_requests_name_the_workers(stubs: list[StubVLLM]) -> None:
-    server = Server(stubs[1].url, "m", "policy", None, 10.0, "nccl")
+    tokenizer: Any = None
+    server = Server(stubs[1].url, "m", "policy", tokenizer, 10.0, "nccl")
     from nlac_bench.rollout.engines.vllm import loop
 
     assert loop.call(server.workers()) == WORKERS[1]

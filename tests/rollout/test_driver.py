@@ -15,7 +15,7 @@ from nlac_bench.envs import TextEnv
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.interrupts import graceful_interrupt
-from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import ChatReply, ContentFilterError, Episode, Messages, Role, Turn, Usage
 from tests.rollout.stubs import CallAgent, Guess
 
@@ -67,12 +67,12 @@ def test_the_tasks_own_limit_terminates_and_is_not_a_cut() -> None:
 @pytest.mark.parametrize(
     ("limits", "reason", "turns"),
     [
-        (Limits(turns=3), "turn_limit", 3),
-        (Limits(tokens=20), "token_limit", 3),  # "no idea" counts 7
-        (Limits(cost=0.05), "cost_limit", 5),
+        (PlayLimits(turns=3), "turn_limit", 3),
+        (PlayLimits(tokens=20), "token_limit", 3),  # "no idea" counts 7
+        (PlayLimits(cost=0.05), "cost_limit", 5),
     ],
 )
-def test_limits_of_an_episode_truncate_it(limits: Limits, reason: str, turns: int) -> None:
+def test_limits_of_an_episode_truncate_it(limits: PlayLimits, reason: str, turns: int) -> None:
     (episode,) = play(Driver(WRONG, Guess, limits=limits), plan(1))
     assert isinstance(episode, Episode)
     assert episode.truncated and not episode.terminated
@@ -91,7 +91,7 @@ def test_a_slow_episode_is_cut_by_the_clock_and_the_others_go_on() -> None:
         return env.oracle_action()
 
     agent = CallAgent(lambda _n, env, _o: slow_at_zero(env))
-    results = play(Driver(agent, Guess, concurrency=2, limits=Limits(seconds=3.0)), plan(4))
+    results = play(Driver(agent, Guess, concurrency=2, limits=PlayLimits(seconds=3.0)), plan(4))
     by_task = {r.task_id: r for r in results if isinstance(r, Episode)}
     assert by_task["0"].truncated and by_task["0"].end_reason == "time_limit"
     assert all(by_task[t].success for t in "123")
@@ -102,7 +102,7 @@ def test_an_episode_whose_time_is_up_while_a_simulator_is_awaited_is_no_failure_
         await never()
         raise AssertionError
 
-    driver = Driver(WRONG, lambda: Guess(chat=chat), limits=Limits(seconds=0.3))
+    driver = Driver(WRONG, lambda: Guess(chat=chat), limits=PlayLimits(seconds=0.3))
     (failure,) = play(driver, plan(1))
     assert isinstance(failure, Failure) and (failure.kind, failure.turns) == ("infra", 1)
     assert "limit of 0.3 s ended while it waited for the environment" in failure.message
@@ -112,7 +112,7 @@ def test_users_tokens_count_against_the_limit_and_by_role() -> None:
     async def chat(messages: Messages, role: Role) -> ChatReply:
         return ChatReply("No.", Usage(calls=1, completion_tokens=50, cost=0.5))
 
-    driver = Driver(WRONG, lambda: Guess(chat=chat), limits=Limits(tokens=100))
+    driver = Driver(WRONG, lambda: Guess(chat=chat), limits=PlayLimits(tokens=100))
     (episode,) = play(driver, plan(1))
     assert isinstance(episode, Episode)
     assert episode.end_reason == "token_limit" and len(episode.turns) == 2
@@ -170,7 +170,7 @@ def test_usage_of_an_environment_is_bounded() -> None:
 @pytest.mark.parametrize("concurrency", [1, 5])
 def test_run_limits_stop_the_run_and_the_rest_is_owed(concurrency: int) -> None:
     specs = plan(50)
-    driver = Driver(ORACLE, Guess, concurrency=concurrency, run_limits=Limits(cost=0.2))
+    driver = Driver(ORACLE, Guess, concurrency=concurrency, run_limits=PlayLimits(cost=0.2))
     results = play(driver, specs)
     assert driver.stopped == "run_cost_limit"
     assert 20 <= len(results) <= 20 + concurrency
@@ -181,7 +181,7 @@ def test_run_limits_stop_the_run_and_the_rest_is_owed(concurrency: int) -> None:
 
 def test_run_time_is_up_while_everything_waits() -> None:
     agent = CallAgent(lambda _n, _e, _o: never())
-    driver = Driver(agent, Guess, concurrency=3, run_limits=Limits(seconds=0.2))
+    driver = Driver(agent, Guess, concurrency=3, run_limits=PlayLimits(seconds=0.2))
     assert play(driver, plan(5)) == []
     assert driver.stopped == "run_time_limit" and len(driver.owed) == 5
 
@@ -351,6 +351,6 @@ def test_wrapped_environments_wait_for_their_simulators_at_the_same_time() -> No
 
 def test_limits_refuse_nonsense() -> None:
     with pytest.raises(ValueError, match="'turns' must be positive"):
-        Limits(turns=0)
+        PlayLimits(turns=0)
     with pytest.raises(ValueError, match="concurrency"):
         Driver(ORACLE, Guess, concurrency=0)

@@ -13,7 +13,7 @@ from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.backoff import Retries, parse_retry_after
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling, chat_fn
 from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
-from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import Episode
 from tests.rollout.fault_server import FAULTS, FaultServer, Reply, completion
 from tests.rollout.stubs import Guess
@@ -131,7 +131,7 @@ def test_an_episode_whose_time_is_up_before_the_first_reply_is_no_failure_of_the
     async def run() -> list[Episode | Failure]:
         async with FaultServer(answer, ["timeout"], rate=1.0).running() as server:
             agent = PromptedAgent("act", OpenAIEngine("stub", base_url=server.url), Sampling())
-            driver = Driver(agent, Guess, limits=Limits(seconds=0.3))
+            driver = Driver(agent, Guess, limits=PlayLimits(seconds=0.3))
             return [result async for result in driver.run([EpisodeSpec("guess", "0", 0, 0)])]
 
     (failure,) = asyncio.run(run())

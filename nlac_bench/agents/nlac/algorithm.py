@@ -45,7 +45,7 @@ class NLAC(LanguagePolicyIteration):
         self.version = 0
         self._distilled: list[TokenSequence] = []
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what losses use of the algorithm: several ranks receive it with each of them."""
         return {"config": self.config}
 
@@ -190,7 +190,7 @@ class NLAC(LanguagePolicyIteration):
             "kl_to_start": self.learner.reference_kl(share.packed(self._distilled, self.config.row_tokens))
         }
 
-    def save(self, folder: Path) -> dict[str, Any]:
+    def save(self, folder: Path) -> dict[str, object]:
         """Write D into ``folder``; return the version of the weights."""
         self.replay.save(folder / "replay.jsonl.gz")
         return {"version": self.version}

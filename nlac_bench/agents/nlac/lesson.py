@@ -9,6 +9,7 @@ from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.learner.batch import LossName, TokenSequence
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 
 @dataclass(slots=True)
@@ -57,7 +58,7 @@ class Encoder:
     """
 
     def __init__(
-        self, tokenizer: object, prompts: RolePrompts, max_prompt_length: int, max_response_length: int
+        self, tokenizer: Tokenizer, prompts: RolePrompts, max_prompt_length: int, max_response_length: int
     ) -> None:
         self._format = ChatFormat(tokenizer)
         self._prompts = prompts
@@ -119,6 +120,7 @@ class Encoder:
         tokenizer = self._format.tokenizer
         written = prompt.codec.encode(text).removeprefix(prompt.opening)
         ids: Sequence[int] = tokenizer(written, add_special_tokens=False)["input_ids"]
+        assert tokenizer.eos_token_id is not None  # a model that is trained ends its answers
         return [*ids, tokenizer.eos_token_id]
 
     def _state_ids(self, state: State, prompt: Prompt) -> list[int]:

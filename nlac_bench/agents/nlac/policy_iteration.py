@@ -4,7 +4,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,7 @@ class LanguagePolicyIteration(ABC):
         prompts: RolePrompts,
         *,
         env: str,
-        info: Mapping[str, Any],
+        info: Mapping[str, object],
         seed: int,
         concurrency: int,
     ) -> None:

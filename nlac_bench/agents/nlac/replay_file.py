@@ -29,7 +29,7 @@ _PLAIN = tuple(
 )
 
 
-def write(path: Path, header: Mapping[str, Any], items: Sequence[Transition]) -> None:
+def write(path: Path, header: Mapping[str, object], items: Sequence[Transition]) -> None:
     """Write ``header``, an object for JSON, and the transitions of the buffer."""
     worlds: list[tuple[str, str, str]] = []
     rows = [_row(group, worlds) for group in _episodes(items)]
@@ -89,7 +89,7 @@ def _episodes(items: Sequence[Transition]) -> Iterator[list[Transition]]:
         yield list(group)
 
 
-def _row(group: Sequence[Transition], worlds: list[tuple[str, str, str]]) -> dict[str, Any]:
+def _row(group: Sequence[Transition], worlds: list[tuple[str, str, str]]) -> dict[str, object]:
     """Return an episode as JSON; ``worlds`` gets its policy and tools if it lacks them."""
     states = [state for t in group for state in (t.state, t.next_state) if state is not None]
     messages = max((state.messages for state in states), key=len)
@@ -122,7 +122,7 @@ def _row(group: Sequence[Transition], worlds: list[tuple[str, str, str]]) -> dic
     return {"world": worlds.index(world), "messages": list(messages), "prompts": found, "transitions": rows}
 
 
-def _said(messages: Sequence[Mapping[str, Any]], state: State) -> object:
+def _said(messages: Sequence[Mapping[str, object]], state: State) -> object:
     """Return the message of ``messages`` that follows ``state``; None if it is not there."""
     return messages[len(state.messages)]["content"] if len(state.messages) < len(messages) else None
 

@@ -293,5 +293,5 @@ def _is_optimal(best: Mapping[tuple[tuple[int, int], str], float], cell: tuple[i
     return best[cell, move] >= max(best[cell, other] for other in MOVES) - 1e-9
 
 
-def _question(**parts: Any) -> Prompt:
+def _question(**parts: object) -> Prompt:
     return Prompt(({"role": "user", "content": json.dumps(parts)},))

@@ -1,7 +1,6 @@
 """The agent that plays in the policy role; all training methods use it, in training and after it."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from nlac_bench.agents.prompted import as_turn
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
@@ -9,7 +8,7 @@ from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, SampleRequest, Sampling, Slot, derive_seed
-from nlac_bench.types import Turn
+from nlac_bench.types import Info, Turn
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class _Actor:
         self.said = ""
         self._prefix_ids: list[int] | None = None
 
-    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+    async def act(self, observation: str, info: Info) -> Turn:
         agent = self._agent
         if self.state is None:
             self.state = first_state(self._env, observation, info)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nlac_bench.agents.roles.role_prompts import Critique, ExplainingPrompts, Prompt, RolePrompts
 from nlac_bench.agents.roles.transition import State, Transition
@@ -44,7 +43,9 @@ class Speaker:
         counts: Counter[str],
     ) -> None:
         self._engine, self._prompts = engine, prompts
-        self._sampling: dict[Any, Sampling] = dict.fromkeys(("evaluator", "refiner", "picker"), improvement)
+        self._sampling: dict[object, Sampling] = dict.fromkeys(
+            ("evaluator", "refiner", "picker"), improvement
+        )
         self._default = sampling
         self._seed, self._calls, self._counts = seed, 0, counts
 

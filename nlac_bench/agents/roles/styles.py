@@ -1,17 +1,16 @@
 """Chooses the prompt style for a model by its tokenizer."""
 
-from typing import Any
-
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 EXPLAINS = "explains_endings"
 """The key of ``tokenizer_config.json`` that says that a model with compact prompts explains outcomes."""
 
 
-def prompts_for(tokenizer: Any, files: PromptFiles = PACKAGED) -> ComparingPrompts:
+def prompts_for(tokenizer: Tokenizer | None, files: PromptFiles = PACKAGED) -> ComparingPrompts:
     """Return the style ``compact`` if the tokenizer has its marks, else ``chat``.
 
     Args:

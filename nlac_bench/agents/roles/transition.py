@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nlac_bench.agents.roles.shared import Beginning, shared_tokens, tokens
-from nlac_bench.types import Episode, Message, Turn
+from nlac_bench.types import Episode, Message, ToolSchema, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class State:
 
     env: str
     policy: str
-    tools: Sequence[Mapping[str, Any]]
+    tools: Sequence[ToolSchema]
     messages: Sequence[Message]
     prompt_ids: Sequence[int] | None = field(default=None, compare=False, repr=False)
     """The tokens of the policy's prompt, if the engine returned them. They keep earlier thoughts, which a
@@ -63,7 +63,7 @@ class Transition:
     """The sum of the rewards of the episode's earlier steps."""
     last_words: str = ""
     """The environment's answer to the last action of a terminated episode; else empty."""
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, object] = field(default_factory=dict)
     """The newest prediction, backup target, critique and refinement."""
 
     @property
@@ -97,7 +97,7 @@ def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
     return State(env, str(info.get("policy", "")), tuple(info.get("tools", ())), (first,))
 
 
-def walk(episode: Episode, env: str, info: Mapping[str, Any]) -> Iterator[tuple[State, Turn, State]]:
+def walk(episode: Episode, env: str, info: Mapping[str, object]) -> Iterator[tuple[State, Turn, State]]:
     """Yield each turn of ``episode`` with the states before and after it.
 
     A turn that did not fit into the context was not played and is left out.
@@ -120,7 +120,7 @@ def _said(turn: Turn) -> str:
     return str(turn.info.get("full_text", turn.text))
 
 
-def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Transition]:
+def transitions(episode: Episode, env: str, info: Mapping[str, object]) -> list[Transition]:
     """Return the transitions of ``episode`` in order; the arguments are those of ``walk``.
 
     Their states share one copy of the conversation and of the tokens.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents import methods
+from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.env_string import join
@@ -15,7 +16,7 @@ from nlac_bench.errors import ConfigError, EnvInfraError
 from nlac_bench.harness.measure.engines import engine_kind, local_model, policy_replicas
 from nlac_bench.harness.measure.missing import Missing, missing, missing_data
 from nlac_bench.harness.measure.official_tasks import Sampled, needs_user, official_tasks
-from nlac_bench.harness.measure.prepare import FLOORS, NeedsUserError, outline
+from nlac_bench.harness.measure.prepare import NeedsUserError, outline
 from nlac_bench.harness.measure.sampled_episodes import (
     CHARS_PER_TOKEN,
     TOKENS_PER_USER_REPLY,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nlac_bench import tiny
-from nlac_bench.agents.registry import FLOORS
+from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs.datasets import official_folder
 from nlac_bench.errors import MissingDataError, NlacBenchError
 from nlac_bench.harness.measure.engines import engine_kind

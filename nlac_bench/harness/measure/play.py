@@ -8,7 +8,7 @@ from nlac_bench.harness.runs.seeds import Planned
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.interrupts import graceful_interrupt
-from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import Episode
 
 
@@ -26,8 +26,8 @@ async def play(
         prepared.agent,
         prepared.environments.make_env,
         concurrency=config.concurrency,
-        limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
-        run_limits=Limits(cost=config.max_cost),
+        limits=PlayLimits(turns=config.max_turns, seconds=config.max_seconds),
+        run_limits=PlayLimits(cost=config.max_cost),
     )
     planned: dict[tuple[str | None, int, int], Planned] = {
         (item.task_id, item.trial, item.seed): item for item in writer.folder.plan

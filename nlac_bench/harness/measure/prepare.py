@@ -5,6 +5,7 @@ from typing import Any
 
 from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
+from nlac_bench.agents.names import FLOORS
 from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.envs.adapter import PlainEnv
@@ -20,8 +21,6 @@ from nlac_bench.harness.runs.seeds import Planned, plan_episodes
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Sampling, engine_name
 from nlac_bench.types import ChatFn
-
-FLOORS = frozenset({*agents.FLOORS})
 
 
 class NeedsUserError(MissingError, ConfigError):

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nlac_bench.agents.floors import CHEAP_FLOORS
+from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import parse
 from nlac_bench.harness.measure.play import play
-from nlac_bench.harness.measure.prepare import FLOORS, Prepared, prepare
+from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import to_repeat

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nlac_bench.harness.measure.prepare import FLOORS
+from nlac_bench.agents.names import FLOORS
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.reports.figures.forest import ForestRow, Kind
 from nlac_bench.reports.report.references import ORACLE, stored_references

@@ -8,7 +8,8 @@ from typing import Any
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import SampleRequest
 from nlac_bench.rollout.engines.template_check import check_template
-from nlac_bench.types import Message, Messages
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.types import Message, Messages, ToolSchema
 
 _MARK = "\u2063assistant-text\u2063"
 
@@ -24,7 +25,7 @@ class ChatFormat:
         NlacBenchError: the tokenizer has no chat template, or ``check_template`` refuses it.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         if not getattr(tokenizer, "chat_template", None):
             raise NlacBenchError(
                 f"the tokenizer of {getattr(tokenizer, 'name_or_path', '?')!r} has no chat template, so "
@@ -50,9 +51,7 @@ class ChatFormat:
                 return [*request.prefix_ids, *ids[ended:]]
         return self._tokenize(self._render(messages, request.tools))
 
-    def _after_last_assistant(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
-    ) -> str | None:
+    def _after_last_assistant(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str | None:
         """Return the template's text after the last assistant message's content; None if it is not found."""
         last = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=None)
         if last is None or last == len(messages) - 1:
@@ -68,7 +67,7 @@ class ChatFormat:
             return None
         return text.partition(_MARK)[2] if text.count(_MARK) == 1 else None
 
-    def _render(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
+    def _render(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         try:
             return self._apply(messages, tools)
         except Exception as error:  # a template can raise any exception
@@ -80,7 +79,7 @@ class ChatFormat:
                 f"{[m.get('role') for m in messages]}: {type(error).__name__}: {error}"
             ) from None
 
-    def _apply(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
+    def _apply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         text = self.tokenizer.apply_chat_template(
             list(messages),
             tools=[dict(tool) for tool in tools] or None,

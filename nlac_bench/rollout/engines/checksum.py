@@ -15,7 +15,6 @@ floating-point numbers have sign and exponent, reach the lowest bits of the sums
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
@@ -70,7 +69,7 @@ def _sum(words: torch.Tensor) -> torch.Tensor:
 
 
 @functools.cache
-def _weights(device: torch.device) -> Any:
+def _weights(device: torch.device) -> torch.Tensor:
     """Return odd pseudo-random numbers, one for each word of a block."""
     numbers = torch.arange(1, _BLOCK + 1, dtype=torch.int64)
     for factor in (-7046029254386353131, -4658895280553007687, -7723592293110705685):  # of splitmix64

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
-from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, Usage
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, ToolSchema, Usage
 
 if TYPE_CHECKING:
     import torch
@@ -91,7 +92,7 @@ class SampleRequest:
     sampling: Sampling = field(default_factory=Sampling)
     seed: int | None = None
     n: int = 1
-    tools: Sequence[Mapping[str, Any]] = ()
+    tools: Sequence[ToolSchema] = ()
     prefix_ids: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
@@ -148,7 +149,7 @@ class Engine(Protocol):
     """Samples text from a model. Its coroutines may be awaited from any event loop, by many tasks at once."""
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer | None:
         """The Hugging Face tokenizer that the engine uses, with its chat template; the style of the prompts
         depends on it. None for a server, which tokenises and renders chats itself."""
 
@@ -168,9 +169,13 @@ class Engine(Protocol):
 class TrainableEngine(Engine, Protocol):
     """An engine whose weights can be replaced while it runs. Training requires this interface.
 
-    It has a tokenizer. Its samples must have ``prompt_ids`` and ``ids``, since the learner trains on exactly
+    Its samples must have ``prompt_ids`` and ``ids``, since the learner trains on exactly
     these tokens.
     """
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The Hugging Face tokenizer that the engine uses."""
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -191,7 +196,7 @@ class TrainableEngine(Engine, Protocol):
         """
 
 
-def tokenizer_of(engine: Engine) -> Any:
+def tokenizer_of(engine: Engine) -> Tokenizer | None:
     """Return ``engine.tokenizer``.
 
     Raises:

@@ -10,6 +10,7 @@ import functools
 import json
 import math
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,7 +28,7 @@ class ModelFilesError(NlacBenchError):
     """Raised for a model that cannot be loaded without executing or unpickling its files."""
 
 
-def check_model(name: str | Path) -> None:
+def check_model(name: str | PathLike[str]) -> None:
     """Check the files of the model ``name``, a folder or a Hugging Face id.
 
     Raises:
@@ -139,7 +140,7 @@ def tensor_shapes(folder: Path) -> Iterator[tuple[int, ...]]:
             ) from error
 
 
-def _check_tokenizer_class(name: str | Path, declared: Any) -> None:
+def _check_tokenizer_class(name: str | PathLike[str], declared: object) -> None:
     """Refuse a class that is not a tokenizer; transformers would call its ``from_pretrained``."""
     if declared is None:
         return
@@ -189,7 +190,7 @@ def _json(folder: Path, file: str) -> dict[str, Any] | None:
     return content
 
 
-def _values(content: Any, key: str) -> Iterator[Any]:
+def _values(content: object, key: str) -> Iterator[object]:
     """Yield all values of ``key`` in a JSON object and in the objects within it."""
     waiting = [content]
     while waiting:

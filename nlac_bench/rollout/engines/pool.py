@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.redaction import redact
@@ -18,6 +18,7 @@ from nlac_bench.rollout.engines.engine import (
 )
 from nlac_bench.rollout.engines.routing import Router
 from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.weight_file import WeightFile
 from nlac_bench.rollout.engines.weights import probe_ids
 from nlac_bench.rollout.interrupts import tell
@@ -63,7 +64,7 @@ class EnginePool:
         return engine_name(self.replicas[0])
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """See ``TrainableEngine.tokenizer``."""
         return self.replicas[0].tokenizer
 

@@ -28,7 +28,7 @@ class _Task(Generic[T]):
 class Receiving(Protocol):
     """An engine in another process, between the start and the end of an update of its weights."""
 
-    async def update(self, info: Mapping[str, Any]) -> None:
+    async def update(self, info: Mapping[str, object]) -> None:
         """Have all workers load weights as ``info`` describes."""
 
 
@@ -72,7 +72,7 @@ class SharedSource(ABC):
         self._known[key] = self.source.logprobs(ids, prompt_len)
         return self._known[key]
 
-    def answer(self, users: "Sequence[Future[Any]]") -> None:
+    def answer(self, users: "Sequence[Future[T]]") -> None:
         """Use the source for other threads, until all futures of ``users`` are done.
 
         Raises:

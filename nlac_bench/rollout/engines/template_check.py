@@ -4,16 +4,16 @@ import functools
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines import template_trial as trial
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 WALL_SECONDS = 300.0
 """The trial is limited by its CPU time; this limit only ends a trial that makes no progress."""
 
 
-def check_template(tokenizer: Any) -> None:
+def check_template(tokenizer: Tokenizer) -> None:
     """Try each chat template of ``tokenizer`` on a few conversations, with limits on time and memory.
 
     transformers renders a template in Jinja's sandbox, which keeps it from calling Python functions, but does

@@ -9,7 +9,6 @@ import json
 import resource
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from jinja2 import nodes
 from jinja2.exceptions import SecurityError
@@ -93,7 +92,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     return environment
 
 
-def _raise(message: Any) -> None:
+def _raise(message: object) -> None:
     raise ValueError(message)
 
 

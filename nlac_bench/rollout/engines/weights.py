@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nlac_bench.rollout.engines.engine import SyncError, WeightSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +24,7 @@ cause, in float32 (True) and lower precision. Measured with vLLM on CPUs: 2e-6 a
 class ModelSource:
     """Uses a transformers model in this process as a source of weights."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: "torch.nn.Module") -> None:
         self.model = model
 
     def named_tensors(self) -> Iterable[tuple[str, "torch.Tensor"]]:
@@ -93,7 +94,7 @@ def load_weights(model: Any, source: WeightSource) -> None:
         )
 
 
-def probe_ids(tokenizer: Any) -> list[int]:
+def probe_ids(tokenizer: Tokenizer) -> list[int]:
     """Return the first 64 tokens of the probe text, for the check after a sync."""
     return [int(i) for i in tokenizer(PROBE, add_special_tokens=False)["input_ids"]][:64]
 

@@ -32,7 +32,7 @@ def _rows_sdpa(
     scaling: float | None = None,
     is_causal: bool | None = None,
     lengths: Sequence[int] | None = None,
-    **_: Any,
+    **_: object,
 ) -> tuple[Tensor, None]:
     """Compute scaled dot-product attention with transformers' interface.
 

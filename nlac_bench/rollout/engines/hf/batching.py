@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Slot
@@ -26,6 +26,9 @@ def _close_all() -> None:
         engine.close()
 
 
+T = TypeVar("T")
+
+
 @dataclass(eq=False, slots=True)
 class Job:
     """A request in progress. ``rows`` is filled when the prompt is tokenised."""
@@ -38,10 +41,10 @@ class Job:
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class WorkerCall:
     """Another function for the worker thread. With ``alone`` it is not called while rows are decoded."""
 
-    function: Callable[[], Any]
+    function: Callable[[], object]
     future: Future[Any]
     alone: bool
 
@@ -60,8 +63,8 @@ class Batching(ABC):
         self.generated_tokens = 0
         """Number of tokens sampled so far, including unfinished samples; read by progress displays."""
         self._decoders = decoders
-        self._inbox: queue.SimpleQueue[Job | Call | None] = queue.SimpleQueue()
-        self._waiting: deque[Row | Call] = deque()
+        self._inbox: queue.SimpleQueue[Job | WorkerCall | None] = queue.SimpleQueue()
+        self._waiting: deque[Row | WorkerCall] = deque()
         self._thread: threading.Thread | None = None
         self._start_lock = threading.Lock()
 
@@ -83,7 +86,7 @@ class Batching(ABC):
         if self._thread is not None:
             self._thread.join()
 
-    def _submit(self, item: Job | Call) -> None:
+    def _submit(self, item: Job | WorkerCall) -> None:
         with self._start_lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="nlac-bench-hf", daemon=True)
@@ -103,7 +106,7 @@ class Batching(ABC):
                     self._fail_all(decoder, error)
         closed = EngineError(f"{self!r} was closed", "closed")
         for item in [*self._waiting, *(row for d in self._decoders.values() for row in d.active)]:
-            _fail(item.future if isinstance(item, Call) else item.owner.future, closed)
+            _fail(item.future if isinstance(item, WorkerCall) else item.owner.future, closed)
 
     def _collect(self) -> bool:
         """Tokenise and queue new requests; block if there is nothing else to do. False after ``close``."""
@@ -116,7 +119,7 @@ class Batching(ABC):
             if item is None:
                 return False
             idle = False
-            if isinstance(item, Call):
+            if isinstance(item, WorkerCall):
                 self._waiting.append(item)
             else:
                 try:
@@ -128,7 +131,7 @@ class Batching(ABC):
         """Start waiting rows and calls in the order of their arrival while there is room."""
         while self._waiting:
             head = self._waiting[0]
-            if isinstance(head, Call):
+            if isinstance(head, WorkerCall):
                 if head.alone and self._busy():
                     return
                 self._waiting.popleft()
@@ -137,12 +140,12 @@ class Batching(ABC):
                 except Exception as error:
                     _fail(head.future, error)
                 continue
-            decoder = self._of(head.owner.request.slot)
+            decoder = self._decoder_of(head.owner.request.slot)
             room = decoder.max_rows - len(decoder.active)
             rows: list[Row] = []
             while self._waiting and len(rows) < room:
                 row = self._waiting[0]
-                if isinstance(row, Call) or row.owner.request.slot != head.owner.request.slot:
+                if isinstance(row, WorkerCall) or row.owner.request.slot != head.owner.request.slot:
                     break
                 self._waiting.popleft()
                 if not row.owner.future.done():
@@ -185,13 +188,13 @@ class Batching(ABC):
     def _busy(self) -> bool:
         return any(decoder.active for decoder in self._decoders.values())
 
-    def _of(self, slot: Slot) -> Decoder:
+    def _decoder_of(self, slot: Slot) -> Decoder:
         try:
             return self._decoders[slot]
         except KeyError:
             raise NlacBenchError(f"the slot {slot!r} has no weights yet: sync it before sampling") from None
 
 
-def _fail(future: Future[Any], error: Exception) -> None:
+def _fail(future: Future[T], error: Exception) -> None:
     with contextlib.suppress(InvalidStateError):
         future.set_exception(error)

@@ -53,7 +53,7 @@ class EngineChild(ChildProcess):
         for function in (self._read, self._write):
             threading.Thread(target=function, name=f"nlac-bench-{function.__name__}", daemon=True).start()
 
-    def call(self, name: str, **arguments: Any) -> "Future[Any]":
+    def call(self, name: str, **arguments: object) -> "Future[Any]":
         """Send a request; return the future of its result, which always ends.
 
         Cancelling the future cancels the request in the process.

@@ -22,10 +22,11 @@ from nlac_bench.rollout.engines.engine import (
     WeightSource,
 )
 from nlac_bench.rollout.engines.hf import attention
-from nlac_bench.rollout.engines.hf.batching import Batching, Call, Job
+from nlac_bench.rollout.engines.hf.batching import Batching, Job, WorkerCall
 from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
 from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.engines.weight_file import digest
 from nlac_bench.rollout.engines.weights import (
@@ -68,7 +69,7 @@ class HFEngine(Batching):
     def __init__(
         self,
         model: Any,
-        tokenizer: Any,
+        tokenizer: Tokenizer,
         *,
         max_rows: int = 64,
         deterministic: bool = False,
@@ -133,7 +134,9 @@ class HFEngine(Batching):
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
         """See ``Engine.logprobs``."""
-        call = Call(lambda: forward_logprobs(self._of(slot).model, ids, prompt_len), Future(), alone=False)
+        call = WorkerCall(
+            lambda: forward_logprobs(self._decoder_of(slot).model, ids, prompt_len), Future(), alone=False
+        )
         self._submit(call)
         return list(await asyncio.wrap_future(call.future))
 
@@ -152,7 +155,7 @@ class HFEngine(Batching):
 
         The first sync of slot ``target`` copies the model.
         """
-        call = Call(lambda: self._take_over(source, version, slot), Future(), alone=True)
+        call = WorkerCall(lambda: self._take_over(source, version, slot), Future(), alone=True)
         self._submit(call)
         slope: float | None = call.future.result()
         return slope
@@ -165,10 +168,10 @@ class HFEngine(Batching):
         """Return dtype and ``weight_file.digest`` of each parameter in ``slot``, by all of its names."""
 
         def compute() -> dict[str, tuple[str, str]]:
-            named = self._of(slot).model.named_parameters(remove_duplicate=False)
+            named = self._decoder_of(slot).model.named_parameters(remove_duplicate=False)
             return {name: (str(p.dtype).removeprefix("torch."), digest(p)) for name, p in named}
 
-        call = Call(compute, Future(), alone=False)
+        call = WorkerCall(compute, Future(), alone=False)
         self._submit(call)
         found: dict[str, tuple[str, str]] = call.future.result()
         return found
@@ -176,7 +179,7 @@ class HFEngine(Batching):
     def _rows(self, job: Job) -> list[Row]:
         """Return the rows of a request. If its prompt fills the context, deliver a result and return []."""
         request = job.request
-        self._of(request.slot)
+        self._decoder_of(request.slot)
         job.prompt = self._format.prompt_ids(request)
         left = self.context - len(job.prompt)
         seed = request.seed if request.seed is not None else secrets.randbits(63)
@@ -247,7 +250,7 @@ class HFEngine(Batching):
         return Decoder(model.eval(), self._end_ids, self._max_rows, alone=self.deterministic)
 
 
-def _end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+def _end_ids(model: Any, tokenizer: Tokenizer) -> frozenset[int]:
     """Return the tokens that end an answer, from the model's generation settings and its tokenizer."""
     named = getattr(model.generation_config, "eos_token_id", None)
     listed = named if isinstance(named, list) else [named]

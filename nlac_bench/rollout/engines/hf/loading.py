@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.model_files import check_model
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 ALIGNMENT = 64
 """Alignment in bytes of the memory that PyTorch allocates on CPUs."""
 
 
-def load_model(name: Any, dtype: Any) -> Any:
+def load_model(name: str | PathLike[str], dtype: object) -> Any:
     """Load a causal language model by name or folder: safetensors only, no code, and no progress bar.
 
     Args:
@@ -69,7 +71,7 @@ def _align(model: Any) -> None:
             parameter.data = parameter.data.clone()
 
 
-def load_tokenizer(name: Any) -> Any:
+def load_tokenizer(name: str | PathLike[str]) -> Tokenizer:
     """Load a tokenizer by the model's name or folder, without remote code.
 
     Raises:
@@ -79,11 +81,12 @@ def load_tokenizer(name: Any) -> Any:
 
     with _errors_of(name):
         check_model(name)
-        return AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        tokenizer: Tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        return tokenizer
 
 
 @contextmanager
-def _errors_of(name: Any) -> Iterator[None]:
+def _errors_of(name: str | PathLike[str]) -> Iterator[None]:
     """Turn what transformers raises for a model's files, which can be any exception, into NlacBenchError."""
     try:
         yield

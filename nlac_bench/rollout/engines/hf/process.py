@@ -4,7 +4,6 @@ import asyncio
 import functools
 import weakref
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
@@ -14,6 +13,7 @@ from nlac_bench.rollout.engines.hf.loading import load_tokenizer
 from nlac_bench.rollout.engines.hf.wire import sample_of
 from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.pool import EnginePool
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.weight_file import WeightFile, check_digests
 from nlac_bench.rollout.engines.weights import probe_ids
 
@@ -40,7 +40,7 @@ class ProcessEngine:
     """The engine's name in the records of runs, which do not depend on the number of processes."""
     slots: tuple[Slot, ...] = ("policy", "target")
 
-    def __init__(self, model: str, *, threads: int = 1, **options: Any) -> None:
+    def __init__(self, model: str, *, threads: int = 1, **options: object) -> None:
         self.model = model
         self._child = EngineChild(f"an engine process of {model!r}", threads)
         self._child.name = repr(self)
@@ -53,7 +53,7 @@ class ProcessEngine:
         return f"ProcessEngine({self.model!r}, pid={self._child.pid})"
 
     @functools.cached_property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """See ``TrainableEngine.tokenizer``."""
         return load_tokenizer(self.model)
 
@@ -139,7 +139,7 @@ def start_pool(model: str, replicas: int, *, max_rows: int, deterministic: bool 
     """
     check_model(model)
     threads = torch.get_num_threads() if deterministic else 1
-    options: dict[str, Any] = {"max_rows": -(-max_rows // replicas), "deterministic": deterministic}
+    options: dict[str, object] = {"max_rows": -(-max_rows // replicas), "deterministic": deterministic}
     pool = EnginePool([ProcessEngine(model, threads=threads, **options) for _ in range(replicas)])
     try:
         _ = pool.tokenizer  # loaded meanwhile

@@ -7,15 +7,18 @@ its parent that it lives, with the number of tokens that it has generated.
 import asyncio
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nlac_bench import garbage
 from nlac_bench.child_process import Parent
 from nlac_bench.rollout.engines import weight_file
 from nlac_bench.rollout.engines.hf.wire import error_row, request_of
+
+if TYPE_CHECKING:
+    import torch
 
 ALIVE_EVERY_S = 1.0
 
@@ -38,7 +41,7 @@ class _Sent:
     path: Path
     probe: list[float]
 
-    def named_tensors(self) -> Any:
+    def named_tensors(self) -> "Iterator[tuple[str, torch.Tensor]]":
         return weight_file.read(self.path)
 
     def logprobs(self, ids: Sequence[int], prompt_len: int) -> Sequence[float]:

@@ -214,14 +214,14 @@ class OpenAIEngine:
         first, *others = await self.retries.run(f"{self!r}", attempt)
         return [replace(first, usage=first.usage + unanswered), *others]
 
-    async def _post(self, endpoint: str, body: Mapping[str, Any]) -> Any:
+    async def _post(self, endpoint: str, body: Mapping[str, object]) -> Any:
         """Send one request and return the reply's JSON.
 
         Raises:
             TransientFault, EngineError, EngineSetupError, ContextOverflow, PromptFiltered
         """
         connection = self._connection()
-        data: Any = None
+        data: object = None
         async with connection.free:
             try:
                 async with asyncio.timeout(self.timeout):

@@ -151,7 +151,7 @@ def parse_reply(
     return finished
 
 
-def _parse_choice(choice: Any, data: Mapping[str, Any], request: SampleRequest) -> Sample:
+def _parse_choice(choice: object, data: Mapping[str, object], request: SampleRequest) -> Sample:
     if not isinstance(choice, dict):
         raise TransientFault("a choice in the reply is not a JSON object", "bad_reply")
     finish = _finish(choice.get("finish_reason"))
@@ -191,7 +191,7 @@ def _parse_choice(choice: Any, data: Mapping[str, Any], request: SampleRequest) 
     return Sample(text, finish, prompt_ids, ids, logprobs, tool_calls=calls)
 
 
-def _finish(reason: Any) -> Finish:
+def _finish(reason: object) -> Finish:
     name = reason.lower().partition(":")[0].strip() if isinstance(reason, str) else ""
     if not name or name in _BROKEN:
         raise TransientFault(f"the sample did not end normally (finish_reason {reason!r:.40})", "bad_reply")
@@ -218,7 +218,7 @@ def _without_answer(finish: Finish, thoughts: bool, request: SampleRequest) -> s
     raise TransientFault(f"the reply {what}", "bad_reply")
 
 
-def _text(content: Any) -> str:
+def _text(content: object) -> str:
     if content is None:
         return ""
     if isinstance(content, list):
@@ -228,7 +228,7 @@ def _text(content: Any) -> str:
     return content
 
 
-def _part_text(part: Any) -> str:
+def _part_text(part: object) -> str:
     """Return the text of a content part; thoughts and pictures have none."""
     if not isinstance(part, dict) or part.get("type") in ("thinking", "reasoning"):
         return part if isinstance(part, str) else ""
@@ -252,13 +252,13 @@ def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
     return tuple(parsed)
 
 
-def _integers(values: Any) -> list[int] | None:
+def _integers(values: object) -> list[int] | None:
     if not isinstance(values, list) or not all(type(value) is int for value in values):
         return None
     return cast(list[int], values)
 
 
-def _logprobs(found: Any) -> list[float] | None:
+def _logprobs(found: object) -> list[float] | None:
     """Parse log-probabilities: chat replies have a list of objects, completions a list of numbers."""
     if not isinstance(found, dict):
         return None

@@ -11,10 +11,10 @@ TokenData: TypeAlias = Literal["none", "logprobs", "ids"]
 
 def request_body(
     request: SampleRequest, model: str, host: str, max_tokens: int, token_data: TokenData
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the body for the chat endpoint, or for the completions endpoint if there are ``prompt_ids``."""
     sampling = request.sampling
-    body: dict[str, Any] = {"model": model, "temperature": sampling.temperature}
+    body: dict[str, object] = {"model": model, "temperature": sampling.temperature}
     # OpenAI's reasoning models accept only the new name; other servers may accept only the old one.
     body["max_completion_tokens" if host == "api.openai.com" else "max_tokens"] = max_tokens
     if sampling.top_p < 1:
@@ -61,7 +61,7 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _encodable(value: Any) -> Any:
+def _encodable(value: object) -> Any:
     """Return ``value`` with each lone surrogate, which models write and UTF-8 lacks, replaced by U+FFFD."""
     if isinstance(value, str):
         # UTF-16 joins two surrogates that are one character.

@@ -29,6 +29,7 @@ from nlac_bench.rollout.engines.engine import (
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 from nlac_bench.rollout.engines.vllm.instance import Instance
 from nlac_bench.rollout.engines.vllm.push import push
@@ -63,7 +64,7 @@ class VLLMEngine:
     slots: tuple[Slot, ...] = ("policy", "target")
 
     def __init__(
-        self, model: str, *, dtype: str = "auto", sync_tolerance: float | None = None, **options: Any
+        self, model: str, *, dtype: str = "auto", sync_tolerance: float | None = None, **options: object
     ) -> None:
         for name, value in _LOGGING.items():
             os.environ.setdefault(name, value)
@@ -107,7 +108,7 @@ class VLLMEngine:
         return f"VLLMEngine({self.model!r})"
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """See ``Engine.tokenizer``."""
         return self._format.tokenizer
 
@@ -157,13 +158,13 @@ class VLLMEngine:
 
     # --- on the caller's thread -----------------------------------------------------------------
 
-    def _submit(self, coroutine: Coroutine[Any, Any, T]) -> "Future[T]":
+    def _submit(self, coroutine: Coroutine[object, object, T]) -> "Future[T]":
         if not self._thread.is_alive():
             coroutine.close()
             raise EngineError(f"{self!r} is closed", "closed")
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def _call(self, coroutine: Coroutine[object, object, T]) -> T:
         return self._submit(coroutine).result()
 
     # --- on vLLM's event loop -------------------------------------------------------------------
@@ -180,7 +181,7 @@ class VLLMEngine:
         self._instances[slot] = Instance(slot, self.model, self._options)
         return self._instances[slot]
 
-    def _of(self, slot: Slot) -> Instance:
+    def _instance(self, slot: Slot) -> Instance:
         if slot not in self._instances:
             raise NlacBenchError(f"the slot {slot!r} has no weights yet; call sync before sampling from it")
         if not self._instances[slot].intact:
@@ -190,7 +191,7 @@ class VLLMEngine:
         return self._instances[slot]
 
     async def _sample(self, request: SampleRequest) -> list[Sample]:
-        self._of(request.slot)
+        self._instance(request.slot)
         prompt = self._format.prompt_ids(request)
         return await sample(request, prompt, self.context, functools.partial(self._generate, request, prompt))
 
@@ -222,7 +223,7 @@ class VLLMEngine:
         self._running += 1
         self._idle.clear()
         try:
-            yield self._of(slot)
+            yield self._instance(slot)
         except (asyncio.CancelledError, NlacBenchError):
             raise
         except Exception as error:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import torch
@@ -26,6 +26,8 @@ from nlac_bench.rollout.engines.vllm.group import BROKEN, Group, GroupError, Inv
 from nlac_bench.rollout.engines.vllm.http import RefusedError
 from nlac_bench.rollout.engines.vllm.packing import BUFFER_BYTES, packed
 from nlac_bench.rollout.engines.vllm.server import Server
+
+T = TypeVar("T")
 
 FAULTS = (TransientFault, RefusedError)
 NamedTensors = Callable[[], Iterable[tuple[str, torch.Tensor]]]
@@ -198,7 +200,7 @@ class Fanout:
             "timeout",
         )
 
-    def _failures(self, replies: "Mapping[Server, Future[Any]]") -> dict[Server, Exception]:
+    def _failures(self, replies: "Mapping[Server, Future[T]]") -> dict[Server, Exception]:
         """Wait for ``replies`` and return the faults."""
         found: dict[Server, Exception] = {}
         until = time.monotonic() + self.limit + _ANSWER_S

@@ -168,7 +168,7 @@ class Member:
         size, backend = invitation.world_size, invitation.backend
         self._group = Group(self._meeting.store, self.rank, size, backend, self._device, own, limit)
 
-    def receive(self, number: int, rows: Sequence[Sequence[Any]]) -> Iterator[tuple[str, torch.Tensor]]:
+    def receive(self, number: int, rows: Sequence[Sequence[object]]) -> Iterator[tuple[str, torch.Tensor]]:
         """Receive a buffer and return its tensors, each of which is checked when it is asked for.
 
         Args:

@@ -15,7 +15,7 @@ class BufferUpdate:
     """The buffer ``number``, and the fields of the ``Part`` of each of its tensors."""
 
     number: int
-    parts: list[list[Any]]
+    parts: list[list[object]]
 
 
 class GroupTransfer(FileTransfer):

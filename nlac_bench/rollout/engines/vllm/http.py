@@ -84,7 +84,7 @@ class Http:
         return await self._request("GET", path, None, min(self.timeout, timeout or self.timeout))
 
     async def post(
-        self, path: str, body: Mapping[str, Any] | None = None, timeout: float | None = None
+        self, path: str, body: Mapping[str, object] | None = None, timeout: float | None = None
     ) -> Any:
         """Return the JSON reply to a POST request.
 
@@ -104,7 +104,9 @@ class Http:
             await self._client.aclose()
             self._client = None
 
-    async def _request(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> Any:
+    async def _request(
+        self, method: str, path: str, body: Mapping[str, object] | None, timeout: float
+    ) -> Any:
         from nlac_bench.rollout.engines.openai.failures import transport_errors
 
         try:
@@ -129,7 +131,7 @@ class Http:
             raise TransientFault(told, "server")
         raise RefusedError(status, told)
 
-    async def _read(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, bytes]:
+    async def _read(self, method: str, path: str, body: Mapping[str, object] | None) -> tuple[int, bytes]:
         """Return the status and the body; of an error, the beginning of the body."""
         if self._client is None:
             self._client = _client()

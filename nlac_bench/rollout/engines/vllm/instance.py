@@ -8,6 +8,7 @@ from typing import Any
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import Slot, SyncError
 from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.vllm.plugin import BACKENDS, check_registered
 
 SHUTDOWN_S = 30.0
@@ -26,7 +27,7 @@ class Instance:
         NlacBenchError: vLLM cannot run the model, or does not find this package's plug-in.
     """
 
-    def __init__(self, slot: Slot, model: str, options: Mapping[str, Any]) -> None:
+    def __init__(self, slot: Slot, model: str, options: Mapping[str, object]) -> None:
         check_registered()
         from vllm import AsyncEngineArgs
         from vllm.platforms import current_platform
@@ -56,7 +57,7 @@ class Instance:
         self._names = itertools.count()
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """The Hugging Face tokenizer."""
         return self._vllm.get_tokenizer()
 

@@ -113,7 +113,7 @@ class Loading:
         return parameters[whole][sum(sizes[:number]) : sum(sizes[: number + 1])]
 
 
-def _parts(model: Any, name: str) -> list[str]:
+def _parts(model: object, name: str) -> list[str]:
     """Return the checkpoint's tensors that make up the parameter ``name``; empty if it is one tensor.
 
     For example, ``qkv_proj`` is ``q_proj``, ``k_proj`` and ``v_proj``.

@@ -6,7 +6,7 @@ import functools
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -14,12 +14,12 @@ END_S = 5.0
 """Seconds for requests that run when the process ends to be cancelled."""
 
 
-def submit(coroutine: Coroutine[Any, Any, T]) -> "Future[T]":
+def submit(coroutine: Coroutine[object, object, T]) -> "Future[T]":
     """Run ``coroutine`` on the loop, which is the same for all callers in this process."""
     return asyncio.run_coroutine_threadsafe(coroutine, _loop())
 
 
-def call(coroutine: Coroutine[Any, Any, T]) -> T:
+def call(coroutine: Coroutine[object, object, T]) -> T:
     """Run ``coroutine`` on the loop and return its result."""
     return submit(coroutine).result()
 

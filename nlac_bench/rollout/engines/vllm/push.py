@@ -10,10 +10,11 @@
 
 import math
 from collections.abc import Coroutine, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from nlac_bench.rollout.engines.engine import SyncError
 from nlac_bench.rollout.engines.shared_source import Receiving, SharedSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.weights import NOISE, PROBE, check_arrived, check_moved, probe_ids
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ CONTINUED = 8
 class Call(Protocol):
     """Runs a coroutine on vLLM's event loop and returns its result."""
 
-    def __call__(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def __call__(self, coroutine: Coroutine[object, object, T]) -> T:
         """Return the result."""
 
 
@@ -36,7 +37,7 @@ class Receiver(Receiving, Protocol):
     """Whether the weights are known: False from the start of a transfer until it has been verified."""
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """The Hugging Face tokenizer."""
 
     @property

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from nlac_bench.rollout.engines.engine import Finish, Sample, SampleRequest, derive_seed
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
@@ -26,7 +26,7 @@ class Generated:
     version: int
 
 
-Generate: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Generated]]
+Generate: TypeAlias = Callable[[Mapping[str, object]], Awaitable[Generated]]
 """Answers one prompt; called with the arguments of vLLM's ``SamplingParams``."""
 
 

@@ -3,13 +3,14 @@
 import contextlib
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nlac_bench.rollout.engines.backoff import Retries, TransientFault
 from nlac_bench.rollout.engines.engine import EngineError, Slot, SyncError
 from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.vllm.http import Http, RefusedError
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.rollout.engines.vllm.sampling import Generated
@@ -48,7 +49,7 @@ class Server:
         url: str,
         model: str,
         slot: Slot,
-        tokenizer: Any,
+        tokenizer: Tokenizer,
         timeout: float,
         weights_by: WeightsBy = "file",
     ) -> None:
@@ -191,7 +192,7 @@ class Server:
                 await self.update({"path": "", "digests": {}})
             await self.http.post("/start_weight_update")
 
-    async def update(self, info: Mapping[str, Any]) -> None:
+    async def update(self, info: Mapping[str, object]) -> None:
         """See ``Receiving.update``."""
         await self.http.post("/update_weights", {"update_info": dict(info)})
 
@@ -221,7 +222,7 @@ class Server:
         if found != self._label:
             raise SyncError(self._other_weights(str(found)))
 
-    async def _generate(self, prompt: Sequence[int], arguments: Mapping[str, Any]) -> Any:
+    async def _generate(self, prompt: Sequence[int], arguments: Mapping[str, object]) -> Any:
         body = {
             "model": self._found.served,
             "token_ids": list(prompt),
@@ -240,7 +241,7 @@ class Server:
             raise self._lost(str(error)) from None
 
     @contextlib.contextmanager
-    def _reading(self) -> Any:
+    def _reading(self) -> Iterator[None]:
         """Turn what reading an unexpected reply raises into ``EngineError``."""
         try:
             yield

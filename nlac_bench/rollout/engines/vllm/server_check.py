@@ -143,7 +143,7 @@ async def _config(http: Http, problems: list[str]) -> Mapping[str, Any] | None:
     return config
 
 
-def _ways(config: Mapping[str, Any]) -> tuple[WeightsBy, ...]:
+def _ways(config: Mapping[str, object]) -> tuple[WeightsBy, ...]:
     """Return the ways by which a server can get weights."""
     backend = _backend(config)
     return (

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
 
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Slot, WeightSource
 from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.vllm import loop
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.rollout.engines.vllm.push import push
@@ -61,7 +61,7 @@ class ServerEngine:
         return f"ServerEngine({str(self._server.http)!r}, {self.slots[0]!r})"
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """See ``Engine.tokenizer``."""
         return self._format.tokenizer
 
@@ -126,7 +126,7 @@ class ServerEngine:
             raise self._without_weights()
         return await sample(request, prompt, self._server.context, functools.partial(self._generate, prompt))
 
-    async def _generate(self, prompt: list[int], arguments: Mapping[str, Any]) -> Generated:
+    async def _generate(self, prompt: list[int], arguments: Mapping[str, object]) -> Generated:
         async with self._request():
             done = await self._server.generate(prompt, arguments)
         self.generated_tokens += len(done.ids)

@@ -11,6 +11,7 @@ from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
 from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.pool import EnginePool
 from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.rollout.engines.vllm.server_engine import ServerEngine
 from nlac_bench.rollout.engines.weight_file import WeightFile
@@ -47,7 +48,7 @@ class SlotEngine:
         return f"SlotEngine({self.pools!r})"
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         """See ``TrainableEngine.tokenizer``."""
         return self.pools["policy"].tokenizer
 
@@ -73,15 +74,15 @@ class SlotEngine:
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
         """See ``Engine.sample``."""
-        return await self._of(request.slot).sample(request)
+        return await self._pool(request.slot).sample(request)
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
         """See ``Engine.logprobs``."""
-        return await self._of(slot).logprobs(ids, prompt_len, slot)
+        return await self._pool(slot).logprobs(ids, prompt_len, slot)
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync`` and ``EnginePool.sync``."""
-        pool = self._of(slot)
+        pool = self._pool(slot)
         with self._shared(source, slot) as shared:
             return pool.sync(shared, version, slot)
 
@@ -99,7 +100,7 @@ class SlotEngine:
 
         return Broadcast(source, self.fanouts[slot])
 
-    def _of(self, slot: Slot) -> EnginePool:
+    def _pool(self, slot: Slot) -> EnginePool:
         if slot not in self.pools:
             raise NlacBenchError(f"no server has the slot {slot!r}; add one to --servers as URL@{slot}")
         return self.pools[slot]

@@ -7,7 +7,6 @@ and the HTTP routes of a server that reads the same disk.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from vllm.distributed.weight_transfer.base import (
@@ -40,7 +39,9 @@ class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
     init_info_cls = FileInit
     update_info_cls = FileUpdate
 
-    def __init__(self, config: Any, vllm_config: Any, device: torch.device, model: torch.nn.Module) -> None:
+    def __init__(
+        self, config: object, vllm_config: object, device: torch.device, model: torch.nn.Module
+    ) -> None:
         super().__init__(config, vllm_config, device, model)
         self._on_cpu = device.type == "cpu"
         if self._on_cpu:
