@@ -63,14 +63,14 @@ class Method:
     @property
     def config_class(self) -> "type[TrainConfig]":
         """The class of the algorithm's settings."""
-        found: type[TrainConfig] = _imported(self.settings)
-        return found
+        config: type[TrainConfig] = _imported(self.settings)
+        return config
 
     @property
     def algorithm_class(self) -> "type[Algorithm]":
         """The algorithm's class; importing it imports torch."""
-        found: type[Algorithm] = _imported(self.algorithm)
-        return found
+        algorithm: type[Algorithm] = _imported(self.algorithm)
+        return algorithm
 
     def config(self, settings: Mapping[str, object]) -> "TrainConfig":
         """Check ``settings`` and fill in the defaults.
@@ -258,15 +258,17 @@ def _listed(point: importlib.metadata.EntryPoint) -> Listed:
         error = f"{where} cannot be used: {point.name!r} is the name of a built-in agent"
         return Listed(point.name, origin, None, error, "rename the entry point")
     try:
-        found: object = load(point)
+        method: object = load(point)
     except ForeignCodeError as raised:
         error = f"{where} cannot be loaded: {raised}"
         return Listed(point.name, origin, None, error, "fix or uninstall the package")
-    if not isinstance(found, Method) or found.name != point.name:
-        what = f"the Method of {found.name!r}" if isinstance(found, Method) else f"a {type(found).__name__}"
+    if not isinstance(method, Method) or method.name != point.name:
+        what = (
+            f"the Method of {method.name!r}" if isinstance(method, Method) else f"a {type(method).__name__}"
+        )
         error = f"{where} cannot be used: its entry point's value must be a Method of that name, not {what}"
         return Listed(point.name, origin, None, error, "correct the entry point")
-    return Listed(point.name, origin, found)
+    return Listed(point.name, origin, method)
 
 
 def _imported(where: str) -> Any:

@@ -51,8 +51,8 @@ class PromptFiles:
         for part, text in parts.items():
             marker = "{" + part + "}"
             for i, piece in enumerate(pieces):
-                before, found, after = piece.partition(marker)
-                if found and i % 2 == 0:  # odd pieces are filled in already
+                before, separator, after = piece.partition(marker)
+                if separator and i % 2 == 0:  # odd pieces are filled in already
                     pieces[i : i + 1] = [before, text, after]
                     break
             else:
@@ -106,13 +106,13 @@ def _check(folder: Path) -> None:
                 f"prompts: {file} does not have the name of a prompt; the prompts are {', '.join(_names())}"
             )
         try:
-            found = _parts(file.read_text("utf-8"))
+            actual = _parts(file.read_text("utf-8"))
         except UnicodeDecodeError as error:
             raise NlacBenchError(f"prompts: {file} is not UTF-8 text: {error}") from error
         wanted = _parts(PACKAGED.load(file.stem))
-        if found != wanted:
+        if actual != wanted:
             each = ", ".join(f"{{{part}}}" for part in wanted)
             raise NlacBenchError(
                 f"prompts: {file} must have each of {each} exactly once, and no other part in braces; "
-                f"it has {', '.join(f'{{{part}}}' for part in found) or 'no part in braces'}"
+                f"it has {', '.join(f'{{{part}}}' for part in actual) or 'no part in braces'}"
             )

@@ -84,8 +84,8 @@ class NLRL(NLAC):
         for k in range(self.config.num_futures):
             seed = derive_seed(self._seed, self.replay.iteration, t.seed, t.step, k)
             playout = await self.resources.play_on(env.fork(), t, t.action, seed)
-            self.counts["playout_steps"] += len(playout.heard)
-            futures.append(self.prompts.hindsight(playout.heard, playout.success, playout.reward))
+            self.counts["playout_steps"] += len(playout.observations)
+            futures.append(self.prompts.hindsight(playout.observations, playout.success, playout.reward))
         lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 
     async def choose(self, lesson: Lesson) -> None:

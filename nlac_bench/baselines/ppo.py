@@ -39,7 +39,7 @@ class PPO(OnPolicy[PpoConfig]):
         cut = {i: self.left_in(e, beyond + i) for i, e in enumerate(episodes) if e.truncated}
         left = {i: s for i, s in cut.items() if s is not None}
         values = self.read(self.learner.values, [*whole, *left.values()])
-        found: list[TokenSequence] = []
+        sequences: list[TokenSequence] = []
         for i, (episode, turns) in enumerate(zip(episodes, played, strict=True)):
             pairs: list[tuple[TokenSequence, float]] = []
             for sequence, reward in zip(turns, rewards_of(episode), strict=True):
@@ -64,10 +64,10 @@ class PPO(OnPolicy[PpoConfig]):
                 pairs, advantages_1T[0].split(lengths), returns_1T[0].split(lengths), strict=True
             ):
                 old = spread(values[s.group_id], s)
-                found.append(
+                sequences.append(
                     replace(s, advantages=spread(own_T, s), returns=spread(return_T, s), old_values=old)
                 )
-        return self._whitened(found)
+        return self._whitened(sequences)
 
     def _whitened(self, sequences: list[TokenSequence]) -> list[TokenSequence]:
         """Normalise advantages to mean 0 and variance 1 over the iteration's tokens."""

@@ -14,13 +14,13 @@ class SelfDistillation(NLAC):
 
     def transitions(self, episode: Episode) -> list[Transition]:
         """Return the transitions, with their real futures in the form of the successor's answers."""
-        found = super().transitions(episode)
-        heard = [turn.observation for turn in episode.turns]
-        for t in found if episode.terminated else ():  # the outcome of a truncated episode is unknown
+        new = super().transitions(episode)
+        answers = [turn.observation for turn in episode.turns]
+        for t in new if episode.terminated else ():  # the outcome of a truncated episode is unknown
             t.notes["future"] = self.prompts.hindsight(
-                heard[t.step :], bool(episode.success), episode.total_reward
+                answers[t.step :], bool(episode.success), episode.total_reward
             )
-        return found
+        return new
 
     def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Draw the newest transitions once each, in random order."""

@@ -103,12 +103,12 @@ def _problems(learner: Learner, path: Path, index: Index) -> list[str | None]:
     """Return on rank 0 why each rank cannot load the checkpoint; None for a rank that can."""
     problem = None
     try:
-        found, optimizer = _read(learner, path, index)
-        _check(_tensors(learner), found)
+        stored, optimizer = _read(learner, path, index)
+        _check(_tensors(learner), stored)
         trained = {name: local_part(p) for name, p in learner.master.items() if p.requires_grad}
         optimizer_state.check(learner.optimizer, trained, index.optimizer, optimizer)
         before = _generators()
-        _set_generators(found)
+        _set_generators(stored)
         _set_generators({f"generators/{name}": state for name, state in before.items()})
     except (DataError, TypeError) as error:
         problem = str(error)
@@ -119,12 +119,12 @@ def _problems(learner: Learner, path: Path, index: Index) -> list[str | None]:
 
 @collective
 def _restore(learner: Learner, path: Path, index: Index) -> None:
-    found, optimizer = _read(learner, path, index)
-    _set_generators(found)
+    stored, optimizer = _read(learner, path, index)
+    _set_generators(stored)
     with torch.no_grad():
         for name, tensor in _tensors(learner).items():
             if not name.startswith("generators/"):
-                tensor.copy_(found[name])
+                tensor.copy_(stored[name])
     optimizer_state.restore(learner.optimizer, _names(learner), optimizer, sharded_like)
     learner.step = index.step
 
@@ -135,17 +135,17 @@ def _read(learner: Learner, path: Path, index: Index) -> tuple[dict[str, Tensor]
     Raises:
         DataError: the files are damaged, or do not fit each other or the learner.
     """
-    found = read_shards(path, index.world_size, {name: p.shape for name, p in learner.master.items()})
+    stored = read_shards(path, index.world_size, {name: p.shape for name, p in learner.master.items()})
     optimizer = {
-        name.removeprefix("optimizer/"): found.pop(name)
-        for name in list(found)
+        name.removeprefix("optimizer/"): stored.pop(name)
+        for name in list(stored)
         if name.startswith("optimizer/")
     }
     if not torch.cuda.is_available():
-        found.pop("generators/cuda", None)
-    if not any(name.startswith("generators/") for name in found):
-        found |= {f"generators/{name}": state for name, state in _generators().items()}
-    return found, optimizer
+        stored.pop("generators/cuda", None)
+    if not any(name.startswith("generators/") for name in stored):
+        stored |= {f"generators/{name}": state for name, state in _generators().items()}
+    return stored, optimizer
 
 
 def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> None:
@@ -191,18 +191,18 @@ def _tensors(learner: Learner) -> dict[str, Tensor]:
 
 
 def _optimizer_tensors(learner: Learner) -> dict[str, Tensor]:
-    found = optimizer_state.tensors(learner.optimizer, _names(learner))
-    return {f"optimizer/{name}": local_part(tensor) for name, tensor in found.items()}
+    stored = optimizer_state.tensors(learner.optimizer, _names(learner))
+    return {f"optimizer/{name}": local_part(tensor) for name, tensor in stored.items()}
 
 
-def _check(own: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
+def _check(own: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> None:
     """Raise DataError unless names, shapes and types are equal."""
-    differing = sorted(own.keys() ^ found.keys())
+    differing = sorted(own.keys() ^ stored.keys())
     if differing:
         fault = "does not contain the" if differing[0] in own else "contains an unexpected"
         raise DataError(f"the checkpoint {fault} tensor {differing[0]!r} ({len(differing)} names differ)")
     for name, tensor in own.items():
-        other = found[name]
+        other = stored[name]
         if tensor.shape != other.shape or tensor.dtype != other.dtype:
             raise DataError(
                 f"the checkpoint's tensor {name!r} has shape {tuple(other.shape)} and type {other.dtype}, "
@@ -227,13 +227,13 @@ def _generators() -> dict[str, Tensor]:
     return generators
 
 
-def _set_generators(found: Mapping[str, Tensor]) -> None:
-    """Set the generators to the states in ``found``, the tensors of a checkpoint.
+def _set_generators(stored: Mapping[str, Tensor]) -> None:
+    """Set the generators to the states in ``stored``, the tensors of a checkpoint.
 
     Raises:
         DataError: a state is not one that its generator can have.
     """
-    generators = {name: found[f"generators/{name}"] for name in _generators()}
+    generators = {name: stored[f"generators/{name}"] for name in _generators()}
     gauss = generators["python_gauss"].item()
     words = tuple(generators["python"].tolist())
     position, has_gauss = generators["numpy_position"].tolist()

@@ -59,16 +59,16 @@ def read(path: Path) -> Index:
     """
     try:
         content = _object(path / NAME)
-        found = content.pop("format", 1)
-        if found == 1 or (path / ".metadata").exists():
+        stored = content.pop("format", 1)
+        if stored == 1 or (path / ".metadata").exists():
             raise CheckpointError(
                 f"the checkpoint {path} has format 1, which an earlier version of nlac-bench wrote with "
                 "pickle; unpickling a file can execute code, so this version does not read it: start a new "
                 "run (the model in checkpoints/best can be its --model), or resume with the version that "
                 "wrote it"
             )
-        if found != FORMAT:
-            raise ValueError(f"format {found!r:.100}; this version reads format {FORMAT}")
+        if stored != FORMAT:
+            raise ValueError(f"format {stored!r:.100}; this version reads format {FORMAT}")
         return _checked(**content)
     except (OSError, ValueError, TypeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"[:500]

@@ -69,19 +69,19 @@ class Shape:
     def read(cls, folder: str | Path, parameters: float) -> Self:
         """Return the shape from ``config.json``, or the usual one of this size if there is none."""
         try:
-            found: Any = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
-            hidden, heads = found["hidden_size"], found["num_attention_heads"]
-            width = found.get("head_dim") or hidden / heads
-            keys = width * (found.get("num_key_value_heads") or heads)
+            config: Any = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+            hidden, heads = config["hidden_size"], config["num_attention_heads"]
+            width = config.get("head_dim") or hidden / heads
+            keys = width * (config.get("num_key_value_heads") or heads)
             return cls(
                 parameters,
-                layers=float(found["num_hidden_layers"]),
+                layers=float(config["num_hidden_layers"]),
                 hidden=float(hidden),
                 attention=float(width * heads),
                 keys=float(keys),
-                intermediate=float(found["intermediate_size"]),
-                vocabulary=float(found["vocab_size"]),
-                tied=bool(found.get("tie_word_embeddings", True)),
+                intermediate=float(config["intermediate_size"]),
+                vocabulary=float(config["vocab_size"]),
+                tied=bool(config.get("tie_word_embeddings", True)),
             )
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return cls.usual(parameters)

@@ -40,7 +40,7 @@ def check(
     optimizer: torch.optim.Optimizer,
     shards: Mapping[str, Tensor],
     saved: Mapping[str, Any],
-    found: Mapping[str, Tensor],
+    stored: Mapping[str, Tensor],
 ) -> None:
     """Check that a saved state fits ``optimizer``.
 
@@ -48,7 +48,7 @@ def check(
         optimizer: the one that will continue.
         shards: the trained parameters by name, or this process's parts of them.
         saved: the result of ``settings``.
-        found: the result of ``tensors``, of this process's parts.
+        stored: the result of ``tensors``, of this process's parts.
 
     Raises:
         DataError: class, settings, names, shapes or types differ; the message names the first difference.
@@ -70,18 +70,18 @@ def check(
             raise DataError(
                 f"the saved optimizer has {key} {theirs[key]!r:.200}, but this run's has {ours[key]!r}"
             )
-    for name in found:
+    for name in stored:
         parameter, _, entry = name.rpartition("/")
         if parameter not in shards or entry not in ENTRIES:
             raise DataError(
                 f"the saved optimizer has a tensor {name!r}, which this run's optimizer does not have"
             )
     for name, shard in shards.items():
-        present = [entry for entry in ENTRIES if f"{name}/{entry}" in found]
+        present = [entry for entry in ENTRIES if f"{name}/{entry}" in stored]
         if present and len(present) < len(ENTRIES):
             raise DataError(f"the saved optimizer has only {', '.join(present)} of the parameter {name!r}")
         for entry in present:
-            tensor = found[f"{name}/{entry}"]
+            tensor = stored[f"{name}/{entry}"]
             shape, dtype = (torch.Size(), torch.float32) if entry == "step" else (shard.shape, shard.dtype)
             if tensor.shape != shape or tensor.dtype != dtype:
                 raise DataError(
@@ -93,15 +93,15 @@ def check(
 def restore(
     optimizer: torch.optim.Optimizer,
     names: Mapping[Tensor, str],
-    found: Mapping[str, Tensor],
+    stored: Mapping[str, Tensor],
     like: Callable[[Tensor, Tensor], Tensor] = lambda parameter, tensor: tensor,
 ) -> None:
-    """Replace the state of ``optimizer`` by ``found``, which ``check`` accepted.
+    """Replace the state of ``optimizer`` by ``stored``, which ``check`` accepted.
 
     Args:
         optimizer: its state is replaced.
         names: the name of each parameter.
-        found: the result of ``tensors``, of this process's parts; it is copied.
+        stored: the result of ``tensors``, of this process's parts; it is copied.
         like: called with a parameter and this process's part of a tensor of its shape, on its device; returns
             the tensor, sharded like the parameter.
     """
@@ -109,7 +109,7 @@ def restore(
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for i, parameter in enumerate(parameters):
         for entry in ENTRIES:
-            tensor = found.get(f"{names[parameter]}/{entry}")
+            tensor = stored.get(f"{names[parameter]}/{entry}")
             if tensor is not None:
                 copied = tensor.clone()
                 whole = copied if entry == "step" else like(parameter, copied.to(parameter.device))

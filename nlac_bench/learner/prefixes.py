@@ -107,13 +107,13 @@ def _sequences(ids_BT: Tensor, segment_ids_BT: Tensor) -> list[tuple[int, NDArra
     """Return the start of each sequence in the flattened batch, and its tokens."""
     ids, segments = ids_BT.numpy(), segment_ids_BT.numpy()
     width = ids.shape[1]
-    found = []
+    shared = []
     for row in range(len(ids)):
         bounds = [0, *(np.flatnonzero(np.diff(segments[row])) + 1).tolist(), width]
         for start, stop in itertools.pairwise(bounds):
             if segments[row, start]:
-                found.append((row * width + start, ids[row, start:stop]))
-    return found
+                shared.append((row * width + start, ids[row, start:stop]))
+    return shared
 
 
 def _common(one_T: NDArray[np.int64], other_T: NDArray[np.int64]) -> int:

@@ -70,11 +70,11 @@ def read_shards(folder: Path, world_size: int, shapes: Mapping[str, torch.Size])
                     raise DataError(
                         f"{rank_file(0)} and {rank_file(other)} do not both have {differing[0]!r}"
                     )
-            found = {n: _rows(files, n, shapes.get(_parameter(n))) for n in names[0]}
+            tensors = {n: _rows(files, n, shapes.get(_parameter(n))) for n in names[0]}
             if rank < world_size:
                 generators = (n for n in files[rank].keys() if n.startswith("generators/"))  # noqa: SIM118
-                found |= {name: files[rank].get_tensor(name) for name in generators}
-            return found
+                tensors |= {name: files[rank].get_tensor(name) for name in generators}
+            return tensors
     except (OSError, SafetensorError, ValueError, RuntimeError) as error:
         raise DataError(f"a rank's file in {folder} cannot be read as a safetensors file: {error}") from error
 

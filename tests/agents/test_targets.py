@@ -208,4 +208,4 @@ def test_a_continuation_adds_to_the_rewards_before_it() -> None:
     agent = PolicyAgent(Scripted("Is it alive?"), CompactPrompts(), Sampling())
     earlier = replace(END, state=state, reward_before=-2.0)
     playout = asyncio.run(play_on(env, earlier, "Is it alive?", agent, 0, max_turns=3))
-    assert not playout.success and playout.reward == -2.0 - len(playout.heard)
+    assert not playout.success and playout.reward == -2.0 - len(playout.observations)

@@ -39,7 +39,7 @@ class Lesson:
 
     def keep(self) -> None:
         """Store the texts with the transition."""
-        found = {
+        texts = {
             "target": self.target,
             "proposed": self.first,
             "future": self.future,
@@ -47,7 +47,7 @@ class Lesson:
             "optimal": self.critique.optimal if self.critique else None,
             "refined": self.refined,
         }
-        self.transition.notes = {name: text for name, text in found.items() if text is not None}
+        self.transition.notes = {name: text for name, text in texts.items() if text is not None}
 
 
 class Encoder:

@@ -80,9 +80,9 @@ class LanguagePolicyIteration(ABC):
 
         Transitions that cannot be learned from (``learnable``) are left out.
         """
-        found = [t for e in episodes for t in self.transitions(e) if self.learnable(t)]
-        self.replay.add(found)
-        return len(found)
+        new = [t for e in episodes for t in self.transitions(e) if self.learnable(t)]
+        self.replay.add(new)
+        return len(new)
 
     def transitions(self, episode: Episode) -> list[Transition]:
         """Return the transitions that ``episode`` adds to D."""
@@ -156,10 +156,10 @@ class LanguagePolicyIteration(ABC):
             return
         slot: Slot = "target" if self.config.backup_by == "target" else "policy"
         if t.terminated or t.next_state is None:
-            told = self.prompts.hindsight([t.last_words], bool(t.success), t.reward_before + t.reward)
-            lesson.target = told
+            ending = self.prompts.hindsight([t.last_words], bool(t.success), t.reward_before + t.reward)
+            lesson.target = ending
             if isinstance(self.prompts, ExplainingPrompts) and self.prompts.explains:
-                lesson.target = await lesson.speaker.explain(self.prompts, t, told, slot)
+                lesson.target = await lesson.speaker.explain(self.prompts, t, ending, slot)
             return
         action = await lesson.speaker.act(t.next_state, slot)
         if action is None:

@@ -43,13 +43,13 @@ def critic_metrics(nlac: LanguagePolicyIteration, lessons: Sequence[Lesson]) -> 
     of 1 cannot be expected.
     """
     outcomes = [(nlac.prompts.outcome(x.future or ""), bool(x.transition.success)) for x in lessons]
-    predicted = [(said == "success", was) for said, was in outcomes if said]
+    predicted = [(outcome == "success", was) for outcome, was in outcomes if outcome]
     judged = [(x.critique.optimal, bool(x.transition.success)) for x in lessons if x.critique is not None]
     metrics: Metrics = {"probes": float(len(lessons))}
     if predicted:
-        metrics["successor_accuracy"] = float(np.mean([said == was for said, was in predicted]))
-    won = [said for said, was in judged if was]
-    lost = [said for said, was in judged if not was]
+        metrics["successor_accuracy"] = float(np.mean([guess == was for guess, was in predicted]))
+    won = [verdict for verdict, was in judged if was]
+    lost = [verdict for verdict, was in judged if not was]
     if won and lost:
         metrics["evaluator_auc"] = float((np.mean(won) + 1 - np.mean(lost)) / 2)
     return metrics
@@ -82,7 +82,9 @@ async def continued(
 
     async def one(fork: TextEnv, action: str) -> Continued:
         playout = await resources.play_on(fork, t, action, derive_seed(t.seed, t.step))
-        return Continued(success=playout.success, turns=len(playout.heard), answered=playout.heard[0])
+        return Continued(
+            success=playout.success, turns=len(playout.observations), answered=playout.observations[0]
+        )
 
     with within(Conversation()):
         env = await resources.reached(t)

@@ -53,8 +53,8 @@ def read(path: Path) -> tuple[dict[str, Any], list[Transition]]:
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             lines = _lines(stream)
             header = json.loads(next(lines, ""))
-            if (found := header.get("format", 1)) != FORMAT:
-                raise ValueError(f"it has format {found}, and this version reads format {FORMAT}")
+            if (stored := header.get("format", 1)) != FORMAT:
+                raise ValueError(f"it has format {stored}, and this version reads format {FORMAT}")
             worlds = [
                 State(env, policy, tuple(json.loads(tools)), ()) for env, policy, tools in header["worlds"]
             ]
@@ -111,18 +111,23 @@ def _row(group: Sequence[Transition], worlds: list[tuple[str, str, str]]) -> dic
         {
             **{name: getattr(t, name) for name in _PLAIN},
             # Mostly the message after the state.
-            "action": None if _said(messages, t.state) == t.action else t.action,
+            "action": None if _next_content(messages, t.state) == t.action else t.action,
             "action_ids": None if t.action_ids is None else list(t.action_ids),
             "state": reference(t.state),
             "next_state": reference(t.next_state),
         }
         for t in group
     ]
-    found = [list(ids) for ids in prompts.values()]
-    return {"world": worlds.index(world), "messages": list(messages), "prompts": found, "transitions": rows}
+    prompt_ids = [list(ids) for ids in prompts.values()]
+    return {
+        "world": worlds.index(world),
+        "messages": list(messages),
+        "prompts": prompt_ids,
+        "transitions": rows,
+    }
 
 
-def _said(messages: Sequence[Mapping[str, object]], state: State) -> object:
+def _next_content(messages: Sequence[Mapping[str, object]], state: State) -> object:
     """Return the message of ``messages`` that follows ``state``; None if it is not there."""
     return messages[len(state.messages)]["content"] if len(state.messages) < len(messages) else None
 
@@ -162,7 +167,7 @@ def _from_row(row: dict[str, Any], worlds: Sequence[State]) -> Iterator[Transiti
                 **each,
                 "state": here,
                 "next_state": None if following is None else state(following),
-                "action": _said(messages, here) if each["action"] is None else each["action"],
+                "action": _next_content(messages, here) if each["action"] is None else each["action"],
                 "action_ids": None if ids is None else tokens(ids),
             }
         )

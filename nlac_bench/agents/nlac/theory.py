@@ -77,9 +77,9 @@ class ExactPrompts:
         assert transition.next_state is not None
         return _question(next_state=transition.next_state.observation, future=next_future)
 
-    def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
+    def hindsight(self, answers: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the future of the last step: the next cell and the outcome."""
-        return f"next: {heard[0]}; end: {'success' if success else 'failure'} after {len(heard)} steps"
+        return f"next: {answers[0]}; end: {'success' if success else 'failure'} after {len(answers)} steps"
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """Return the prompt for E(s, a, d¹…dᵏ)."""
@@ -267,7 +267,7 @@ def check(
 def random_walks(grid: Grid, count: int, seed: int) -> list[Episode]:
     """Return episodes of a random policy; with enough of them, every action is tried in every cell."""
     rng = np.random.default_rng(seed)
-    found = []
+    episodes = []
     for number in range(count):
         cell = grid.cells[int(rng.integers(len(grid.cells)))]
         episode = Episode("grid", f"walk-{number}", 0, number, first_observation=str(cell))
@@ -278,8 +278,8 @@ def random_walks(grid: Grid, count: int, seed: int) -> list[Episode]:
             if ends:
                 episode.terminated, episode.success = True, won
                 break
-        found.append(episode)
-    return found
+        episodes.append(episode)
+    return episodes
 
 
 def value_of(future: str) -> float:

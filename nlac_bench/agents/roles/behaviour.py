@@ -107,7 +107,9 @@ def parsed_texts(prompts: ComparingPrompts) -> list[object]:
             prompts.outcome(written),
             prompts.heard(written, state),
         ])  # fmt: skip
-    shown += [prompts.hindsight([heard, "Go on."], success) for heard in _HEARD for success in (True, False)]
+    shown += [
+        prompts.hindsight([answer, "Go on."], success) for answer in _HEARD for success in (True, False)
+    ]
     for text in _IDENTIFIERS:
         other = State(
             "twenty_questions@split", "", (), ({"role": "user", "content": text, "kind": "message"},)

@@ -89,7 +89,7 @@ class ChatPrompts:
         """Whether the model writes thoughts."""
         return self.thinks
 
-    def ending(self, transition: Transition, told: str) -> Prompt:
+    def ending(self, transition: Transition, target: str) -> Prompt:
         """Return the backup prompt in which nothing follows the environment's last answer."""
         return self._ask(
             "nlac_backup",
@@ -97,28 +97,28 @@ class ChatPrompts:
             action=_visible(transition.action),
             answer=(transition.last_words or "nothing") + earned(transition),
             next_action="None: the task ended with that answer.",
-            next_future=_visible(told),
+            next_future=_visible(target),
         )
 
-    def parse_ending(self, written: str, told: str) -> str | None:
-        """Return ``told`` with the reasons in ``written`` as its thought."""
+    def parse_ending(self, written: str, target: str) -> str | None:
+        """Return ``target`` with the reasons in ``written`` as its thought."""
         text = _visible(written)
         match = _REASONED.search(text)
-        if match is None or len(text) > MAX_ANSWER_CHARS or self.outcome(text) != self.outcome(told):
+        if match is None or len(text) > MAX_ANSWER_CHARS or self.outcome(text) != self.outcome(target):
             return None
-        return self._with_thought(match[1].strip(), _visible(told))
+        return self._with_thought(match[1].strip(), _visible(target))
 
-    def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
+    def hindsight(self, answers: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the environment's next answers, the reward if it says more than success, and the outcome."""
-        said = [" ".join(words.split())[:300] or "nothing" for words in heard[:HEARD]]
-        if len(heard) == 1:
-            reason, told = "This action ends the task.", f"The task ends with this action: {said[0]}"
+        shown = [" ".join(words.split())[:300] or "nothing" for words in answers[:HEARD]]
+        if len(answers) == 1:
+            reason, future = "This action ends the task.", f"The task ends with this action: {shown[0]}"
         else:
-            reason = f"After this action the task goes on for {len(heard) - 1} more steps."
-            told = f"The answer would be: {said[0]}\nThen: " + "\nThen: ".join(said[1:])
+            reason = f"After this action the task goes on for {len(answers) - 1} more steps."
+            future = f"The answer would be: {shown[0]}\nThen: " + "\nThen: ".join(shown[1:])
         if total := beyond_success(reward, success):
-            told += f"\nThe rewards of the whole task add up to {total}."
-        return self._with_thought(reason, f"{told}\nOutcome: {'success' if success else 'failure'}")
+            future += f"\nThe rewards of the whole task add up to {total}."
+        return self._with_thought(reason, f"{future}\nOutcome: {'success' if success else 'failure'}")
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """Return the prompt for E(s, a, d¹…dᵏ)."""
@@ -172,16 +172,16 @@ class ChatPrompts:
 
     def parse_pick(self, written: str, candidates: int) -> int | None:
         """Return the last number after ``Best:`` as an index from 0."""
-        found = _BEST.findall(_visible(written))
-        number = int(found[-1]) if found else 0
+        numbers = _BEST.findall(_visible(written))
+        number = int(numbers[-1]) if numbers else 0
         return number - 1 if 1 <= number <= candidates else None
 
     def outcome(self, future: str) -> Outcome | None:
         """Return the last outcome that ``future`` names."""
-        found = _OUTCOME.findall(_visible(future))
-        if not found:
+        outcomes = _OUTCOME.findall(_visible(future))
+        if not outcomes:
             return None
-        return "success" if found[-1].lower() == "success" else "failure"
+        return "success" if outcomes[-1].lower() == "success" else "failure"
 
     def with_outcome(self, future: str, outcome: Outcome) -> str:
         """Return ``future`` with ``outcome`` as the last outcome that it names."""

@@ -85,13 +85,13 @@ class IdentifierCodec:
         parts = _split(text, _IDENTIFIER)
         out = [parts[0].replace("~", "~~")]
         for i in range(1, len(parts), 2):
-            found, after = parts[i], parts[i + 1]
-            number = self._number.get(found)
+            identifier, after = parts[i], parts[i + 1]
+            number = self._number.get(identifier)
             if number is None and grow:
-                number = self._number[found] = len(self._identifier)
-                self._identifier.append(found)
+                number = self._number[identifier] = len(self._identifier)
+                self._identifier.append(identifier)
             # "~1" followed by a digit of the text would be parsed as another number.
             followed_by_digit = "".join(parts[i + 1 : i + 3])[:1].isdigit()
-            out.append(found if number is None or followed_by_digit else f"~{number}")
+            out.append(identifier if number is None or followed_by_digit else f"~{number}")
             out.append(after.replace("~", "~~"))
         return "".join(out)

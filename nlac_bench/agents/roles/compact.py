@@ -71,31 +71,31 @@ class CompactPrompts:
         text += earned(transition) + ACT + codec.learn(_safe(next_action))
         return _prompt(text + FUTURE + codec.encode(_safe(next_future)) + BACKUP, codec)
 
-    def ending(self, transition: Transition, told: str) -> Prompt:
+    def ending(self, transition: Transition, target: str) -> Prompt:
         """Return the prompt for the reasons of a terminal target: a backup without a next action."""
         text, codec = self._conversation(
             transition.state.after(transition.action, transition.last_words, "message")
         )
-        return _prompt(text + earned(transition) + FUTURE + codec.encode(_safe(told)) + BACKUP, codec)
+        return _prompt(text + earned(transition) + FUTURE + codec.encode(_safe(target)) + BACKUP, codec)
 
-    def parse_ending(self, written: str, told: str) -> str | None:
-        """Return the answer's reasons with the outcome of ``told``; None if the answer is no future.
+    def parse_ending(self, written: str, target: str) -> str | None:
+        """Return the answer's reasons with the outcome of ``target``; None if the answer is no future.
 
         The reasons say what was done, which the outcome does not change. If the answer repeats what was
-        heard, those clauses are taken from ``told``.
+        heard, those clauses are taken from ``target``.
         """
         future = self.parse_future(written)
         if future is None:
             return None
         clauses = future.split("; ")[:-1]
         reasons = [clause for clause in clauses if not _TOLD.match(clause)]
-        *facts, end = told.split("; ")
+        *facts, end = target.split("; ")
         return "; ".join([*([] if reasons and reasons == clauses else facts), *reasons, end])
 
-    def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
+    def hindsight(self, answers: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the next answer and the one after it, in a few words each, the reward if it says more than
         success, and the outcome."""
-        clauses = [f"{when}: {brief(words)}" for when, words in zip(("next", "then"), heard, strict=False)]
+        clauses = [f"{when}: {brief(words)}" for when, words in zip(("next", "then"), answers, strict=False)]
         if total := beyond_success(reward, success):
             clauses.append(f"reward: {total}")
         return "; ".join([*clauses, f"end: {'success' if success else 'failure'}"])

@@ -14,7 +14,7 @@ class Playout:
     """A continuation: the environment's answers to the action and to later ones, whether it succeeded, and
     the reward of the whole episode."""
 
-    heard: list[str]
+    observations: list[str]
     success: bool
     reward: float
 
@@ -43,10 +43,10 @@ async def play_on(
     observation, reward, terminated, cut, info = await env.astep(
         agent.prompts.heard(action, transition.state)
     )
-    heard, total = [observation], transition.reward_before + float(reward)
-    while not (terminated or cut) and len(heard) <= max_turns:
+    observations, total = [observation], transition.reward_before + float(reward)
+    while not (terminated or cut) and len(observations) <= max_turns:
         turn = await actor.act(observation, info)
         observation, reward, terminated, cut, info = await env.astep(turn.text)
-        heard.append(observation)
+        observations.append(observation)
         total += float(reward)
-    return Playout(heard, terminated and bool(info.get("success")), total)
+    return Playout(observations, terminated and bool(info.get("success")), total)

@@ -36,7 +36,7 @@ class PolicyAgent:
     def resume(self, state: State, action: str, seed: int) -> Actor:
         """Return an actor that continues an episode after ``action`` was taken in ``state``."""
         actor = _Actor(self, state.env, seed)
-        actor.state, actor.said = state, action
+        actor.state, actor.last_action = state, action
         return actor
 
     def prompt_hashes(self) -> dict[str, str]:
@@ -48,7 +48,7 @@ class _Actor:
     def __init__(self, agent: PolicyAgent, env: str, seed: int) -> None:
         self._agent, self._env, self._seed = agent, env, seed
         self.state: State | None = None
-        self.said = ""
+        self.last_action = ""
         self._prefix_ids: list[int] | None = None
 
     async def act(self, observation: str, info: Info) -> Turn:
@@ -57,7 +57,7 @@ class _Actor:
             self.state = first_state(self._env, observation, info)
         else:
             kind = str(info.get("action_kind", "message"))
-            self.state = self.state.after(self.said, observation, kind)
+            self.state = self.state.after(self.last_action, observation, kind)
         prompt = agent.prompts.policy(self.state)
         request = SampleRequest(
             messages=prompt.messages,
@@ -69,10 +69,10 @@ class _Actor:
         (sample,) = await agent.engine.sample(request)
         written = prompt.opening + prompt.codec.decode(sample.text)
         # An answer that cannot be parsed is still passed to the environment.
-        self.said = agent.prompts.parse_action(written) or written
+        self.last_action = agent.prompts.parse_action(written) or written
         if agent.prompts.grows and sample.prompt_ids is not None and sample.ids is not None:
             self._prefix_ids = [*sample.prompt_ids, *sample.ids]
-        heard = agent.prompts.heard(self.said, self.state)
-        turn = as_turn(sample, heard)
-        turn.info = {} if heard == self.said else {"full_text": self.said}
+        sent = agent.prompts.heard(self.last_action, self.state)
+        turn = as_turn(sample, sent)
+        turn.info = {} if sent == self.last_action else {"full_text": self.last_action}
         return turn

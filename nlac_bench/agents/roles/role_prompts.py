@@ -77,11 +77,11 @@ class RolePrompts(Protocol):
             next_future: d′, a sampled future of ``next_action``.
         """
 
-    def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
+    def hindsight(self, answers: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the successor model's target for an action whose real continuation is known.
 
         Args:
-            heard: the environment's answers to the action and to the later ones.
+            answers: the environment's answers to the action and to the later ones.
             success: the outcome of the episode.
             reward: of the whole episode, which all its actions have in common; stated if it is neither 1
                 after a success nor 0 after a failure.
@@ -126,15 +126,15 @@ class ExplainingPrompts(RolePrompts, Protocol):
     def explains(self) -> bool:
         """Whether the model writes them; one that thinks aloud does."""
 
-    def ending(self, transition: Transition, told: str) -> Prompt:
+    def ending(self, transition: Transition, target: str) -> Prompt:
         """Return the prompt for the reasons of a terminal target: a backup without a next action.
 
         Args:
-            told: the target as ``hindsight`` returns it.
+            target: the target as ``hindsight`` returns it.
         """
 
-    def parse_ending(self, written: str, told: str) -> str | None:
-        """Return ``told`` with the reasons of the answer; None if it has none that fit ``told``."""
+    def parse_ending(self, written: str, target: str) -> str | None:
+        """Return ``target`` with the reasons of the answer; None if it has none that fit ``target``."""
 
 
 class ComparingPrompts(RolePrompts, Protocol):

@@ -61,10 +61,10 @@ def tokens(ids: Sequence[int]) -> Beginning[int]:
 
 def shared_tokens(prompts: Sequence[Sequence[int] | None]) -> list[Beginning[int] | None]:
     """Return the prompts of an episode in order; one with which the next one begins shares its storage."""
-    found: list[Beginning[int] | None] = []
+    beginnings: list[Beginning[int] | None] = []
     longest: Beginning[int] = tokens(())
     for ids in reversed(prompts):
         if ids is not None and longest[: len(ids)] != tuple(ids):
             longest = tokens(ids)
-        found.append(None if ids is None else Beginning(longest.whole, len(ids)))
-    return found[::-1]
+        beginnings.append(None if ids is None else Beginning(longest.whole, len(ids)))
+    return beginnings[::-1]

@@ -88,25 +88,25 @@ class Speaker:
         return prompts.with_outcome(target, outcome)
 
     async def explain(
-        self, prompts: ExplainingPrompts, transition: Transition, told: str, slot: Slot = "policy"
+        self, prompts: ExplainingPrompts, transition: Transition, ending: str, slot: Slot = "policy"
     ) -> str:
-        """Return the terminal target ``told`` with sampled reasons; ``told`` alone if there are none for it.
+        """Return the terminal target ``ending`` with sampled reasons, or alone if there are none for it.
 
         The outcome must not depend on the answer: a model that expects failure gives reasons for it after
         successes too, and if these transitions were left out, it would hardly see a success again.
         """
-        prompt = prompts.ending(transition, told)
+        prompt = prompts.ending(transition, ending)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
-        target = prompts.parse_ending(decoded(prompt, sample), told) if whole(sample) else None
+        target = prompts.parse_ending(decoded(prompt, sample), ending) if whole(sample) else None
         self._readable("backup", target)
-        return told if target is None else target
+        return ending if target is None else target
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
         """Sample a critique from E(s, a, d⁽¹⁾…d⁽ᵏ⁾); None if the answer cannot be parsed."""
         prompt = self._prompts.evaluator(state, action, futures)
         (sample,) = await self._ask(prompt, "evaluator")
-        found = self._prompts.parse_critique(decoded(prompt, sample)) if whole(sample) else None
-        return found if self._readable("evaluator", found) else None
+        critique = self._prompts.parse_critique(decoded(prompt, sample)) if whole(sample) else None
+        return critique if self._readable("evaluator", critique) else None
 
     async def refine(self, state: State, action: str, critique: Critique) -> Action | None:
         """Sample a^r ~ π_r(· | s, a, critique); None if the answer cannot be parsed."""

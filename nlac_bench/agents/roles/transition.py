@@ -32,9 +32,9 @@ class State:
 
     def after(self, action: str, observation: str, kind: str) -> "State":
         """Return the next state: ``action`` was taken, and the environment answered ``observation``."""
-        said = {"role": "assistant", "content": action}
-        heard = {"role": "user", "content": observation, "kind": kind}
-        return State(self.env, self.policy, self.tools, (*self.messages, said, heard))
+        action_message = {"role": "assistant", "content": action}
+        answer = {"role": "user", "content": observation, "kind": kind}
+        return State(self.env, self.policy, self.tools, (*self.messages, action_message, answer))
 
 
 @dataclass(slots=True)
@@ -126,10 +126,10 @@ def transitions(episode: Episode, env: str, info: Mapping[str, object]) -> list[
     Their states share one copy of the conversation and of the tokens.
     """
     walked = list(walk(episode, env, info))
-    states, found, earned_before = _states(walked, episode.terminated), [], 0.0
+    states, played, earned_before = _states(walked, episode.terminated), [], 0.0
     for step, (_, turn, _) in enumerate(walked):
         ended = episode.terminated and step == len(walked) - 1
-        found.append(
+        played.append(
             Transition(
                 state=states[step],
                 action=_said(turn),
@@ -148,7 +148,7 @@ def transitions(episode: Episode, env: str, info: Mapping[str, object]) -> list[
             )
         )
         earned_before += turn.reward
-    return found
+    return played
 
 
 def _states(walked: Sequence[tuple[State, Turn, State]], terminated: bool) -> list[State]:

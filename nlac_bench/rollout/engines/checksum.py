@@ -35,7 +35,7 @@ def checksums(tensors: Sequence[torch.Tensor]) -> list[str]:
         return []
     sums = torch.stack([_sum(_words(tensor)) for tensor in tensors]).tolist()
     sizes = (tensor.numel() * tensor.element_size() for tensor in tensors)
-    return [f"{(found + size) % 2**64:016x}" for found, size in zip(sums, sizes, strict=True)]
+    return [f"{(total + size) % 2**64:016x}" for total, size in zip(sums, sizes, strict=True)]
 
 
 def _words(tensor: torch.Tensor) -> torch.Tensor:

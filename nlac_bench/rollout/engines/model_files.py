@@ -113,10 +113,10 @@ def _check_weights(folder: Path) -> None:
     config = _json(folder, "config.json") or {}
     for key, most in (("num_hidden_layers", len(shapes)), ("hidden_size", values), ("vocab_size", values),
                       ("intermediate_size", values)):  # fmt: skip
-        for found in _values(config, key):
-            if isinstance(found, int | float) and found > most:
+        for value in _values(config, key):
+            if isinstance(value, int | float) and value > most:
                 raise ModelFilesError(
-                    f"config.json of {folder} has {key} {found!r:.100}, but the weights have {len(shapes):,} "
+                    f"config.json of {folder} has {key} {value!r:.100}, but the weights have {len(shapes):,} "
                     f"tensors with {values:,} values; both must belong to the same model"
                 )
 
@@ -148,10 +148,10 @@ def _check_tokenizer_class(name: str | PathLike[str], declared: object) -> None:
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
     names = [declared, declared.removesuffix("Fast")] if isinstance(declared, str) else []
-    for found in map(tokenizer_class_from_name, names):
-        missing_package = getattr(found, "is_dummy", False)
-        if found is None or missing_package or (
-            isinstance(found, type) and issubclass(found, PreTrainedTokenizerBase)
+    for kind in map(tokenizer_class_from_name, names):
+        missing_package = getattr(kind, "is_dummy", False)
+        if kind is None or missing_package or (
+            isinstance(kind, type) and issubclass(kind, PreTrainedTokenizerBase)
         ):  # fmt: skip
             continue
         names = []

@@ -159,10 +159,10 @@ class EnginePool:
         try:
             slope = replica.sync(source, version, slot)
         except SyncError as error:
-            told = SyncError(f"replica {number + 1} of {len(self.replicas)}, {replica!r}: {error}")
+            failure = SyncError(f"replica {number + 1} of {len(self.replicas)}, {replica!r}: {error}")
             if used:
-                return told
-            tell(redact(f"{told}; it stays left out"))
+                return failure
+            tell(redact(f"{failure}; it stays left out"))
             return None
         except EngineError as error:
             if error.kind not in LOST or self._closed:

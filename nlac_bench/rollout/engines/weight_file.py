@@ -84,11 +84,13 @@ def digest(tensor: "torch.Tensor") -> str:
     return hashlib.sha256(values.numpy().data).hexdigest()
 
 
-def check_digests(found: Mapping[str, tuple[str, str]], source: Iterable[tuple[str, "torch.Tensor"]]) -> None:
+def check_digests(
+    digests: Mapping[str, tuple[str, str]], source: Iterable[tuple[str, "torch.Tensor"]]
+) -> None:
     """Check that an engine's parameters are exactly the tensors of ``source``.
 
     Args:
-        found: the dtype and the ``digest`` of each of the engine's parameters, by name.
+        digests: the dtype and the ``digest`` of each of the engine's parameters, by name.
         source: names and tensors. They are converted to the engine's dtype before they are compared.
 
     Raises:
@@ -98,7 +100,7 @@ def check_digests(found: Mapping[str, tuple[str, str]], source: Iterable[tuple[s
 
     different = []
     for name, tensor in source:
-        dtype, theirs = found.get(name, ("float32", ""))
+        dtype, theirs = digests.get(name, ("float32", ""))
         if digest(tensor.to(getattr(torch, dtype))) != theirs:
             different.append(name)
     if different:

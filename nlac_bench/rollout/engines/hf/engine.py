@@ -173,8 +173,8 @@ class HFEngine(Batching):
 
         call = WorkerCall(compute, Future(), alone=False)
         self._submit(call)
-        found: dict[str, tuple[str, str]] = call.future.result()
-        return found
+        digests: dict[str, tuple[str, str]] = call.future.result()
+        return digests
 
     def _rows(self, job: Job) -> list[Row]:
         """Return the rows of a request. If its prompt fills the context, deliver a result and return []."""
@@ -220,9 +220,9 @@ class HFEngine(Batching):
     def _sample(self, row: Row, job: Job, usage: Usage) -> Sample:
         ended = bool(row.ids) and row.ids[-1] in self._end_ids
         text = str(self.tokenizer.decode(row.ids[: len(row.ids) - ended], skip_special_tokens=True))
-        found = [at for at in (text.find(stop) for stop in row.sampling.stop) if at >= 0]
-        if found:
-            text = text[: min(found)]
+        places = [at for at in (text.find(stop) for stop in row.sampling.stop) if at >= 0]
+        if places:
+            text = text[: min(places)]
         finish = row.finish
         calls: tuple[ToolCall, ...] = ()
         if job.request.tools:

@@ -117,11 +117,11 @@ class ProcessEngine:
                 return self.sync(file, version, slot)
         probe = list(source.logprobs(probe_ids(self.tokenizer), 1))
         call = self._child.call("sync", path=str(source.path), probe=probe, version=version, slot=slot)
-        found = call.result()
-        if found["version"] != version:
-            raise SyncError(f"the engine has version {found['version']} after the sync to version {version}")
-        check_digests(found["digests"], source.named_tensors())
-        slope: float | None = found["slope"]
+        synced = call.result()
+        if synced["version"] != version:
+            raise SyncError(f"the engine has version {synced['version']} after the sync to version {version}")
+        check_digests(synced["digests"], source.named_tensors())
+        slope: float | None = synced["slope"]
         return slope
 
 

@@ -164,8 +164,8 @@ class OpenAIEngine:
         }  # fmt: skip
         data = await self.retries.run(f"{self!r}: logprobs", lambda: self._post("completions", body))
         try:
-            found = data["choices"][0]["logprobs"]["token_logprobs"][prompt_len : len(ids)]
-            values = [float(value) for value in found]
+            numbers = data["choices"][0]["logprobs"]["token_logprobs"][prompt_len : len(ids)]
+            values = [float(value) for value in numbers]
         except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             values = []
         if len(values) != len(ids) - prompt_len:

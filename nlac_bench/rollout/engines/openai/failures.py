@@ -46,20 +46,20 @@ def refusal(failure: HttpFailure, host: str, model: str, redacted: Callable[[str
         if isinstance(inner, dict):
             code, message = str(inner.get("code") or ""), str(inner.get("message") or message)
     message = redacted(message)
-    told = f"HTTP {failure.status} from {host}: {message[:500] or 'an empty reply'}"
+    reason = f"HTTP {failure.status} from {host}: {message[:500] or 'an empty reply'}"
     if code == "insufficient_quota":
-        return EngineSetupError(f"{told}. The account's quota is used up; add credit or use another key")
+        return EngineSetupError(f"{reason}. The account's quota is used up; add credit or use another key")
     if failure.status == 429 or says_rate_limit(code, message):
-        return TransientFault(told, "rate_limit", failure.retry_after)
+        return TransientFault(reason, "rate_limit", failure.retry_after)
     if code == "context_length_exceeded" or failure.status == 413 or says_overflow(failure.status, message):
         return ContextOverflow(message[:2000])
     if says_filtered(failure.status, code, message):
         return PromptFiltered(message[:2000])
     if failure.status in _SETUP_STATUS:
-        return EngineSetupError(f"{told}. Check the API key, --base-url and --model {model!r}")
+        return EngineSetupError(f"{reason}. Check the API key, --base-url and --model {model!r}")
     if failure.status in _PASSING_STATUS or failure.status >= 500:
-        return TransientFault(told, "server", failure.retry_after)
-    return EngineError(told, "refused")
+        return TransientFault(reason, "server", failure.retry_after)
+    return EngineError(reason, "refused")
 
 
 async def raise_for_status(response: Any) -> None:

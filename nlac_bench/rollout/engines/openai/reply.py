@@ -258,15 +258,15 @@ def _integers(values: object) -> list[int] | None:
     return cast(list[int], values)
 
 
-def _logprobs(found: object) -> list[float] | None:
+def _logprobs(logprobs: object) -> list[float] | None:
     """Parse log-probabilities: chat replies have a list of objects, completions a list of numbers."""
-    if not isinstance(found, dict):
+    if not isinstance(logprobs, dict):
         return None
     try:
-        if found.get("content") is not None:
-            return [float(token["logprob"]) for token in found["content"]]
-        if found.get("token_logprobs") is not None:
-            return [float(value) for value in found["token_logprobs"]]
+        if logprobs.get("content") is not None:
+            return [float(token["logprob"]) for token in logprobs["content"]]
+        if logprobs.get("token_logprobs") is not None:
+            return [float(value) for value in logprobs["token_logprobs"]]
     except (KeyError, TypeError, ValueError, OverflowError):
         pass
     return None
@@ -274,14 +274,14 @@ def _logprobs(found: object) -> list[float] | None:
 
 def reply_usage(data: Any, price: Price | None, seconds: float, server: str = "the server") -> Usage:
     """Return the tokens and the cost that a reply states. What is not a count becomes 0, with a warning."""
-    found = data.get("usage") if isinstance(data, dict) else None
-    found = found if isinstance(found, dict) else {}
+    usage = data.get("usage") if isinstance(data, dict) else None
+    usage = usage if isinstance(usage, dict) else {}
 
-    def told(name: str) -> Any:
-        return 0 if found.get(name) is None else amount(found[name], f"usage.{name}", server)
+    def reported(name: str) -> Any:
+        return 0 if usage.get(name) is None else amount(usage[name], f"usage.{name}", server)
 
-    prompt, completion = int(told("prompt_tokens")), int(told("completion_tokens"))
-    cost = price(prompt, completion) if price is not None else float(told("cost"))
+    prompt, completion = int(reported("prompt_tokens")), int(reported("completion_tokens"))
+    cost = price(prompt, completion) if price is not None else float(reported("cost"))
     return Usage(1, prompt, completion, cost, seconds)
 
 

@@ -77,8 +77,8 @@ class Fanout:
                     lost |= self._failures({server: loop.submit(server.start()) for server in left})
                     left = [server for server in left if server not in lost]
                 else:
-                    told = f"the broadcast failed twice, the last time: {failed.why}"
-                    lost |= {server: TransientFault(told, "connection") for server in left}
+                    reason = f"the broadcast failed twice, the last time: {failed.why}"
+                    lost |= {server: TransientFault(reason, "connection") for server in left}
             if not left:
                 break
         return lost
@@ -202,18 +202,18 @@ class Fanout:
 
     def _failures(self, replies: "Mapping[Server, Future[T]]") -> dict[Server, Exception]:
         """Wait for ``replies`` and return the faults."""
-        found: dict[Server, Exception] = {}
+        failures: dict[Server, Exception] = {}
         until = time.monotonic() + self.limit + _ANSWER_S
         for server, reply in replies.items():
             try:
                 reply.result(max(0.0, until - time.monotonic()))
             except FAULTS as fault:
-                found[server] = fault
+                failures[server] = fault
             except TimeoutError:
                 reply.cancel()
-                told = f"{server.http} did not answer within {self.limit:g} s after the broadcast"
-                found[server] = TransientFault(told, "timeout")
-        return found
+                reason = f"{server.http} did not answer within {self.limit:g} s after the broadcast"
+                failures[server] = TransientFault(reason, "timeout")
+        return failures
 
 
 class _Failed(Exception):
@@ -229,7 +229,7 @@ def _own_address(servers: Sequence[Server]) -> str:
 
     It is the one that this machine uses towards them: the loopback address if all are here.
     """
-    found = []
+    addresses = []
     for server in servers:
         parts = urlsplit(server.http.url)
         family, kind, protocol, _, to = socket.getaddrinfo(
@@ -237,5 +237,5 @@ def _own_address(servers: Sequence[Server]) -> str:
         )[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.connect(to)  # sends nothing
-            found.append(str(probe.getsockname()[0]))
-    return next((each for each in found if not each.startswith("127.") and each != "::1"), found[0])
+            addresses.append(str(probe.getsockname()[0]))
+    return next((each for each in addresses if not each.startswith("127.") and each != "::1"), addresses[0])

@@ -217,8 +217,8 @@ def within(seconds: float, function: Callable[[], None]) -> None:
 
 def _checked(parts: Sequence[Part], data: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
     tensors = list(unpacked(parts, data))
-    found = checksums([tensor for _, tensor in tensors])
-    for part, (name, tensor), checksum in zip(parts, tensors, found, strict=True):
+    computed = checksums([tensor for _, tensor in tensors])
+    for part, (name, tensor), checksum in zip(parts, tensors, computed, strict=True):
         if checksum != part.checksum:
             raise ValueError(f"digests: the tensor {name!r} that was received is not the one that was sent")
         yield name, tensor

@@ -78,8 +78,10 @@ class GroupTransfer(FileTransfer):
             ValueError: also if a buffer was refused.
         """
         if self._failure is not None:
-            told = f"{type(self._failure).__name__}: {self._failure}"
-            raise ValueError(told if "digests:" in told else f"digests: the model refused a tensor ({told})")
+            reason = f"{type(self._failure).__name__}: {self._failure}"
+            raise ValueError(
+                reason if "digests:" in reason else f"digests: the model refused a tensor ({reason})"
+            )
         super().finish_weight_update()
 
     def shutdown(self) -> None:

@@ -126,10 +126,10 @@ class Http:
                 return json.loads(data) if data else None
             except (ValueError, RecursionError):
                 raise TransientFault(f"{self.url}: the reply to {path} is not JSON", "bad_reply") from None
-        told = f"{self.url} answered {path} with HTTP {status}: {_reason(data)}"
+        problem = f"{self.url} answered {path} with HTTP {status}: {_reason(data)}"
         if status == 429 or status >= 500:
-            raise TransientFault(told, "server")
-        raise RefusedError(status, told)
+            raise TransientFault(problem, "server")
+        raise RefusedError(status, problem)
 
     async def _read(self, method: str, path: str, body: Mapping[str, object] | None) -> tuple[int, bytes]:
         """Return the status and the body; of an error, the beginning of the body."""
@@ -164,8 +164,8 @@ def _reason(data: bytes) -> str:
     """Return the message of an error's body: vLLM's ``{"error": {"message": …}}``, or the text itself."""
     text = data.decode("utf-8", "replace")
     try:
-        found = json.loads(text)
-        error = found.get("error", found.get("detail", found))
+        reply = json.loads(text)
+        error = reply.get("error", reply.get("detail", reply))
         text = str(error.get("message", error) if isinstance(error, dict) else error)
     except (ValueError, RecursionError, AttributeError):
         pass

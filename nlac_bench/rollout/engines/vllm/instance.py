@@ -143,9 +143,9 @@ class Instance:
         Raises:
             SyncError: it is another version, or that of another slot.
         """
-        found = await self._vllm.get_weight_version()
-        if found != self._label(version):
-            raise SyncError(f"versions: vLLM has the weights {found!r}, not {self._label(version)!r}")
+        label = await self._vllm.get_weight_version()
+        if label != self._label(version):
+            raise SyncError(f"versions: vLLM has the weights {label!r}, not {self._label(version)!r}")
 
     async def stop_reading(self) -> None:
         """Stop reading vLLM's outputs, whose end it would report as an error; called before ``close``."""

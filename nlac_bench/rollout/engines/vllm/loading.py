@@ -62,11 +62,11 @@ class Loading:
     def _remembered(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> Iterator[tuple[str, torch.Tensor]]:
         parameters = self._parameters()
         for name, tensor in tensors:
-            cast, found = tensor.to(self.dtype), ""
+            cast, checksum = tensor.to(self.dtype), ""
             place = self._place(parameters, name) if self.whole else None
             if place is not None:  # on CPUs, vLLM keeps biases in float32
-                (found,) = checksums([cast.to(place.dtype)])
-            self._sent[name] = found, cast.shape
+                (checksum,) = checksums([cast.to(place.dtype)])
+            self._sent[name] = checksum, cast.shape
             yield name, cast
 
     def _check_loaded(self) -> None:
@@ -89,8 +89,8 @@ class Loading:
             if place is not None:
                 names.append(name)
                 have.append(place[: shape[0]] if shape else place)  # vLLM pads the vocabulary
-        found = zip(names, checksums(have), strict=True)
-        if different := [name for name, checksum in found if checksum != self._sent[name][0]]:
+        loaded = zip(names, checksums(have), strict=True)
+        if different := [name for name, checksum in loaded if checksum != self._sent[name][0]]:
             raise ValueError(
                 f"digests: {len(different)} of the model's weights are not those that were sent, the first "
                 f"is {different[0]!r}"

@@ -63,8 +63,8 @@ def _filled(held: Sequence[tuple[str, torch.Tensor]], used: int) -> Buffer:
     views = list(unpacked(parts, data))
     for (_, view), (_, tensor) in zip(views, held, strict=True):
         view.copy_(tensor)
-    found = checksums([view for _, view in views])  # waits for the GPU
-    return Buffer([part._replace(checksum=each) for part, each in zip(parts, found, strict=True)], data)
+    computed = checksums([view for _, view in views])  # waits for the GPU
+    return Buffer([part._replace(checksum=each) for part, each in zip(parts, computed, strict=True)], data)
 
 
 def unpacked(parts: Iterable[Part], data: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:

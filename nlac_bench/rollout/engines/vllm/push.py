@@ -94,8 +94,8 @@ def push(
     if before is not None:
         slope = check_moved(before, after, expected, noise, version)
     if count > 0:
-        ids, found = call(instance.greedy(beginning, count))
-        _check_cache(found, source.logprobs([*beginning, *ids], len(beginning)), gap, noise)
+        ids, logprobs = call(instance.greedy(beginning, count))
+        _check_cache(logprobs, source.logprobs([*beginning, *ids], len(beginning)), gap, noise)
     instance.intact = True
     return slope
 
@@ -108,7 +108,7 @@ def _cacheable(instance: Receiver) -> tuple[list[int], int]:
     return beginning, min(CONTINUED, instance.context - length)
 
 
-def _check_cache(found: Sequence[float], expected: Sequence[float], cold: float, noise: float) -> None:
+def _check_cache(actual: Sequence[float], expected: Sequence[float], cold: float, noise: float) -> None:
     """Check the log-probabilities of the continuation.
 
     Args:
@@ -118,7 +118,7 @@ def _check_cache(found: Sequence[float], expected: Sequence[float], cold: float,
     Raises:
         SyncError: the mean difference is more than ten times ``cold``, and exceeds ``noise``.
     """
-    gap = sum(abs(a - b) for a, b in zip(found, expected, strict=True)) / len(expected)
+    gap = sum(abs(a - b) for a, b in zip(actual, expected, strict=True)) / len(expected)
     if not gap <= max(10 * cold, noise):
         raise SyncError(
             f"prefix cache: log-probabilities after a cached beginning differ from the learner's by "

@@ -129,9 +129,9 @@ class Server:
                 raise ValueError("token ids are negative or too many")
             if finish not in ("stop", "length"):
                 raise ValueError(f"finish_reason is {finish!r}")
-            found = {str(span["version"]) for span in versions}
-        if found - {self._label} or (ids and not found):
-            raise self._lost(self._other_weights(", ".join(sorted(found))))
+            labels = {str(span["version"]) for span in versions}
+        if labels - {self._label} or (ids and not labels):
+            raise self._lost(self._other_weights(", ".join(sorted(labels))))
         if "cached_tokens" in details:
             self.prompt_tokens += len(prompt)
             self.cached_tokens += int(details["cached_tokens"])
@@ -202,8 +202,8 @@ class Server:
         try:
             return int(reply["world_size"])
         except (TypeError, LookupError, ValueError) as error:
-            told = f"{self.http}: unexpected reply to /get_world_size ({type(error).__name__}: {error})"
-            raise TransientFault(told, "bad_reply") from None
+            problem = f"{self.http}: unexpected reply to /get_world_size ({type(error).__name__}: {error})"
+            raise TransientFault(problem, "bad_reply") from None
 
     async def join(self, invitation: "Invitation") -> None:
         """Let the server's workers join a process group."""
@@ -216,11 +216,11 @@ class Server:
             SyncError: it is another one.
         """
         try:
-            found = (await self.http.get("/weight_info"))["weight_version"]
+            label = (await self.http.get("/weight_info"))["weight_version"]
         except (TransientFault, RefusedError, TypeError, LookupError) as error:
             raise self._lost(str(error)) from None
-        if found != self._label:
-            raise SyncError(self._other_weights(str(found)))
+        if label != self._label:
+            raise SyncError(self._other_weights(str(label)))
 
     async def _generate(self, prompt: Sequence[int], arguments: Mapping[str, object]) -> Any:
         body = {
@@ -248,9 +248,9 @@ class Server:
         except (TypeError, LookupError, ValueError) as error:
             raise self._lost(f"unexpected reply: {type(error).__name__}: {error}") from None
 
-    def _other_weights(self, found: str) -> str:
+    def _other_weights(self, label: str) -> str:
         return (
-            f"versions: the server has the weights {found!r}, not {self._label!r}: it was restarted, or "
+            f"versions: the server has the weights {label!r}, not {self._label!r}: it was restarted, or "
             "another program replaced its weights"
         )
 

@@ -94,8 +94,8 @@ async def look(http: Http, model: str | None, weights_by: WeightsBy = "file") ->
 
 def _version_problems(version: str) -> Iterator[str]:
     numbers = re.match(r"(\d+)\.(\d+)", version)
-    found = (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
-    if not OLDEST <= found < NEWER:
+    release = (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
+    if not OLDEST <= release < NEWER:
         wanted = f">={OLDEST[0]}.{OLDEST[1]},<{NEWER[0]}.{NEWER[1]}"
         yield f"version {version} of vLLM is not supported; install vllm{wanted}"
 
