@@ -52,7 +52,7 @@ class PromptFiles:
             marker = "{" + part + "}"
             for i, piece in enumerate(pieces):
                 before, found, after = piece.partition(marker)
-                if found and i % 2 == 0:  # odd pieces are filled in already
+                if found and i % 2 == 0:  # pieces at odd indices are replaced already
                     pieces[i : i + 1] = [before, text, after]
                     break
             else:

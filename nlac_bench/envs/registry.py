@@ -88,7 +88,7 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
 
 
 def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[str, str]:
-    """Make the environment of ``entry``; raises as ``make``."""
+    """Make the environment of ``entry``; raises the errors of ``make``."""
     try:
         return entry.make(**arguments)
     except (NlacBenchError, GymnasiumError, ValueError, OSError, Terminated):

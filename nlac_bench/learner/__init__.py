@@ -1,1 +1,1 @@
-"""How weights change: losses, the learner (FSDP2), checkpoints."""
+"""Changes weights: losses, the learner (FSDP2), checkpoints."""

@@ -104,7 +104,7 @@ def world_error(
 ) -> tuple[float, float]:
     """Return the standard error of the mean difference of two algorithms, and its degrees of freedom.
 
-    Both algorithms have a run in each world, so that what a world adds to both does not count. Worlds and
+    Both algorithms have a run in each world, so the effect of a world on both cancels. Worlds and
     tasks are drawn with replacement as seeds and tasks are in ``hierarchical_error``, each world for both
     algorithms together.
 

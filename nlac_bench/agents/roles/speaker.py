@@ -89,7 +89,7 @@ class Speaker:
     async def explain(
         self, prompts: ExplainingPrompts, transition: Transition, told: str, slot: Slot = "policy"
     ) -> str:
-        """Return the terminal target ``told`` with sampled reasons; ``told`` alone if there are none for it.
+        """Return the terminal target ``told`` with sampled reasons; ``told`` alone if no reasons fit it.
 
         The outcome must not depend on the answer: a model that expects failure gives reasons for it after
         successes too, and if these transitions were left out, it would hardly see a success again.

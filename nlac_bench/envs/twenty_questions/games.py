@@ -1,4 +1,4 @@
-"""Lists the games: a fixed division of a world's words into splits; no word is in two of them."""
+"""Lists the games: a fixed division of a world's words into disjoint splits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """Another function for the worker thread. With ``alone`` it is not called while rows are decoded."""
+    """A function that the worker thread calls. With ``alone`` it is not called while rows are decoded."""
 
     function: Callable[[], Any]
     future: Future[Any]
@@ -49,8 +49,7 @@ class Call:
 class Batching(ABC):
     """A thread that adds the rows of requests to the batches of decoders, and calls functions in between.
 
-    The thread starts with the first request. A subclass says what the rows of a request are and what is
-    delivered.
+    The thread starts with the first request. A subclass defines the rows of a request and its result.
 
     Args:
         decoders: the decoder of each slot; others may be added later, by the thread itself.

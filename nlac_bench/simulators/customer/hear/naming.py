@@ -264,7 +264,7 @@ def _keys_of(vocabulary: Vocabulary) -> Mapping[str, str]:
     if vocabulary:
         if len(_vocabularies) >= _MAX_VOCABULARIES:
             _vocabularies.clear()
-        _vocabularies[id(vocabulary)] = vocabulary, patterns  # holds it, so that its id is not given again
+        _vocabularies[id(vocabulary)] = vocabulary, patterns  # keep a reference, so that the id is not reused
     return patterns
 
 
