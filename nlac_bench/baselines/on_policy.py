@@ -233,8 +233,8 @@ def weighted(now: TokenBatch, played: TokenBatch) -> TokenBatch:
     """Return ``now`` with each token's advantage multiplied by its capped importance.
 
     Args:
-        now: with ``old_logprobs`` of the policy at the start of the update.
-        played: the same batch with those of the policy that sampled it.
+        now: the batch, with ``old_logprobs`` of the policy at the start of the update.
+        played: the same batch with ``old_logprobs`` of the policy that sampled it.
     """
     assert now.old_logprobs is not None and played.old_logprobs is not None and now.advantages is not None
     importance_BT = (now.old_logprobs - played.old_logprobs).exp().clamp(max=IMPORTANCE_CAP)

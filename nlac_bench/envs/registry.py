@@ -45,7 +45,7 @@ class EnvArgumentsError(ConfigError, TypeError):
 
 @dataclass(frozen=True)
 class EnvEntry:
-    """How to make an environment that has a name."""
+    """The way to make the environment of a name."""
 
     name: str
     env_id: str | None

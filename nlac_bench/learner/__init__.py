@@ -1,1 +1,1 @@
-"""Changes weights: losses, the learner (FSDP2), checkpoints."""
+"""Trains models: losses, the learner (FSDP2), checkpoints."""

@@ -105,7 +105,7 @@ def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
 def algorithm_interval(means_ST: Floats) -> Interval:
     """Return the interval of one algorithm's success rate over further training seeds and tasks.
 
-    Of two intervals the wider one is used: Student's t with the spread of seeds and of tasks and
+    The wider of two intervals is used: Student's t with the spread of seeds and of tasks and
     Satterthwaite's degrees of freedom, as in ``seed_errors.hierarchical_error`` but without resampling; and
     ``rate_interval`` of the tasks, which has a width without any observed spread.
 

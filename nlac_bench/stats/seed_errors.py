@@ -43,7 +43,7 @@ def algorithm_error(
 
     Also return its degrees of freedom and its method.
 
-    Of two standard errors the one with the wider interval is used:
+    Of two standard errors, the one with the wider interval is used:
 
     - ``hierarchical_error``, the bootstrap over seeds and tasks, or ``world_error`` for ``paired`` seeds;
     - the error of a single paired comparison (``paired_moments``, clustered by task), in which the seeds of a

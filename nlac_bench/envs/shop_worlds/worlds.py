@@ -14,7 +14,7 @@ from nlac_bench.envs.tau.embedded.draws import Draws
 OPEN = range(1_000)
 """Worlds for pre-training, examples and development."""
 MEASURED = range(1_000, 1_008)
-"""Held-out worlds of reported figures."""
+"""Held-out worlds for reported figures."""
 SPARE = range(1_008, 1_012)
 """Held-out worlds for tuning and for pilots."""
 HELD_OUT = (*MEASURED, *SPARE)

@@ -317,7 +317,7 @@ def sample_tokens(logits_RV: torch.Tensor, rows: Sequence[Row]) -> tuple[list[in
         logprobs_RV = _nucleus(logprobs_RV, top_p_R)
     drawn_R = torch.tensor([row.draws.random() for row in rows], dtype=torch.float64, device=device)
     cumulative_RV = logprobs_RV.double().exp().cumsum(dim=-1)
-    # Below the total, so that rounding cannot select past the last token that has any probability.
+    # The bound is below the total, so that rounding cannot select a token without probability.
     wanted_R1 = (drawn_R * cumulative_RV[:, -1])[:, None]
     tokens_R = torch.searchsorted(cumulative_RV, wanted_R1, right=True)[:, 0]
     tokens_R = tokens_R.clamp(max=logits_RV.shape[1] - 1)

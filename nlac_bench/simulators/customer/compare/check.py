@@ -219,7 +219,7 @@ _GIVEN = re.compile(
     r"\b(?:with|using|under|state|give|giving|record(?:ing)?|list(?:ing)?)\b[^.;:\n]{1,60}?"
     r"\bas (?:the|your|its) (?:\w+ )?reason\b"
 )
-"""Names the reason as such, whatever else is said about the order."""
+"""Names the reason explicitly, whatever else the sentence says about the order."""
 
 
 def awaits_yes(heard: MessageReading, goal: Goal, script: Script) -> bool:

@@ -65,7 +65,7 @@ class Lexicon:
         return self.tables[role].get(self.key(role, words))
 
     def find_loosely(self, role: str, words: Iterable[str]) -> Formula | None:
-        """Return the tests that ``words`` name in ``role``, ignoring their order and function words ("on", "up").
+        """Return the tests that ``words`` name in ``role``, ignoring order and function words ("on", "of").
 
         Applies only to phrases of two or more content words that name one attribute in any order.
         """
