@@ -97,7 +97,7 @@ def episode_rows(futures: Sequence[str], rng: random.Random) -> list[CorpusRow]:
 
 
 def _tried(step: GameStep, rng: random.Random) -> list[str]:
-    """Return different actions for the state of ``step``: the taken one, one by habit, and reasonable ones."""
+    """Return different actions in the situation of ``step``: taken, by habit, and reasonable."""
     actions = [step.action, habitual(step.now, rng)]
     actions += [action for _ in range(2) if (action := another(step.now, step.action, rng)) is not None]
     return list(dict.fromkeys(actions))
