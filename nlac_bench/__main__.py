@@ -13,7 +13,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _exit)
     garbage.collect_rarely()
     try:
-        from nlac_bench.cli import main as run_command  # here, where signals are handled
+        from nlac_bench.cli import main as run_command  # not at the top: signals are handled from here on
 
         run_command()
     except KeyboardInterrupt:

@@ -29,15 +29,15 @@ _ENDING_S = 10.0
 class ChildProcess:
     """A process that runs ``python -P -m module``. It ends with this process, also if that is killed.
 
-    It has its own session, so that only this process gets Ctrl-C. Its output goes to a file, of which
-    ``ending`` shows the last line. Daemonic processes may make one,
-    too; ``multiprocessing`` gives them no children.
+    It has its own session, so that only this process gets Ctrl-C. Its output goes to a file; ``ending``
+    returns its last line. Daemonic processes may start one too, although ``multiprocessing`` does not let
+    them start its own processes.
 
     Args:
         module: a module that makes a ``Parent``.
         arguments: the words of its command line from ``sys.argv[3]``.
         environment: its environment variables.
-        stalled_s: seconds in which the process must go on reading or writing a message that has begun.
+        stalled_s: seconds after which a process that stops in the middle of a message is treated as lost.
 
     Raises:
         OSError: the operating system does not start another process.
@@ -78,7 +78,7 @@ class ChildProcess:
 
         Raises:
             TimeoutError: the process did not read for ``stalled_s`` seconds.
-            OSError: it has ended.
+            OSError: the process has ended.
         """
         try:
             self._connection.send_bytes(message)
@@ -90,7 +90,7 @@ class ChildProcess:
 
         Args:
             timeout_s: seconds of one wait for a message, which may be 0.
-            waits: number of waits. One alone may be long because this process did not run.
+            waits: number of waits. A single wait may time out only because this process was not scheduled.
 
         Raises:
             TimeoutError: no message arrived, or one began and nothing followed for ``stalled_s`` seconds.
@@ -131,7 +131,10 @@ class ChildProcess:
 
 
 class Parent:
-    """The process that started this one. This one ends with it, and leaves Ctrl-C and SIGTERM to it."""
+    """The process that started this one.
+
+    This process ends when its parent ends. It ignores Ctrl-C and SIGTERM, which the parent handles.
+    """
 
     def __init__(self) -> None:
         for each in (signal.SIGINT, signal.SIGTERM):
@@ -163,16 +166,16 @@ class Parent:
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """Return ``message`` as JSON. It may contain dataclasses, as the objects of their fields.
+    """Return ``message`` as JSON. Dataclasses in it become objects of their fields.
 
     Raises:
-        TypeError: it contains something else that is not JSON.
+        TypeError: ``message`` contains another value that JSON does not have.
     """
     return json.dumps(message, default=_plain).encode()
 
 
 def _plain(value: Any) -> Any:
-    """Convert what JSON does not know; ``json.dumps`` calls this again for what the result contains."""
+    """Convert a value that JSON does not have; ``json.dumps`` calls this again for values in the result."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):

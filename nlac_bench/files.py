@@ -1,4 +1,4 @@
-"""Replaces files and folders so that a power cut leaves the old or the new content, and nothing in between.
+"""Replaces files and folders so that a power cut leaves either the old or the new content.
 
 A rename can reach the disk before the data that it names, so the data and their folders are synchronised
 first (fsync), and the folder that holds the name afterwards (Pillai et al. 2014, "All File Systems Are Not
@@ -21,7 +21,7 @@ def replace_file(new: Path, path: Path) -> None:
 
 
 def replace_folder(new: Path, path: Path) -> None:
-    """Rename the folder ``new`` to ``path`` and delete what was there, after synchronising all of its files.
+    """Rename the folder ``new`` to ``path``, after synchronising all of its files, and delete the old folder.
 
     Where the kernel can exchange two names (Linux), ``path`` exists at every moment. Elsewhere it is absent
     between two renames, and ``restore_folder`` restores the old content after a crash.
@@ -42,7 +42,7 @@ def replace_folder(new: Path, path: Path) -> None:
 
 
 def find_folder(path: Path) -> Path | None:
-    """Return where the folder ``path`` is: there, beside it after a crash of ``replace_folder``, or None."""
+    """Return the folder ``path``, or its old copy if ``replace_folder`` crashed; None if neither exists."""
     return next((each for each in (path, _replaced(path)) if each.exists()), None)
 
 

@@ -24,9 +24,9 @@ _ESCAPED_ASCII = re.compile(
     r"\\(?:u00|x)([3-7][0-9A-Fa-f])|%(?:25)*([3-7][0-9A-Fa-f])|&(?:amp;)*#[xX]0{0,5}([3-7][0-9A-Fa-f]);"
     r"|&(?:amp;)*#0{0,5}(?P<decimal>\d{2,3});"
 )
-"""Letters and digits that are escaped, which no common encoder does."""
+"""Escaped letters and digits; common encoders do not escape them."""
 _MARK = re.compile(r"%(?:25|[3-7])|\\(?:u00|x)[3-7]|&(?:#|amp;)")
-"""How such a letter begins."""
+"""The beginning of such an escape."""
 _OTHERWISE = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", " ": "+"}
 """Short escapes of JSON, and the space in an HTML form."""
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
@@ -98,12 +98,12 @@ class Redactor:
 
 
 class _Form:
-    """A secret, or what base64 makes of it, that is searched for in all of its spellings."""
+    """A secret or its base64 form, which is searched for in all encodings."""
 
     def __init__(self, value: str, name: str, alphabet: Mapping[str, str] | None = None) -> None:
         self.name = name
         self._value, self._alphabet = value, alphabet or {}
-        # A text is searched only if it contains these, which is quick to find out.
+        # A text is searched only if it contains these, which a quick test finds out.
         self._runs = sorted(re.findall(r"[A-Za-z0-9]{3,}", value), key=len, reverse=True)[:4]
 
     def may_be_in(self, readable: str) -> bool:
@@ -117,7 +117,7 @@ class _Form:
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
         """Matches the value in any mixture of spellings."""
-        collapsed = re.sub(r"\\+", r"\\", self._value)  # how many there are depends on the level of escaping
+        collapsed = re.sub(r"\\+", r"\\", self._value)  # their number depends on the escaping
         return re.compile(r"(?<!\\)" + "".join(_spelled(c, self._alphabet.get(c, "")) for c in collapsed))
 
 
@@ -137,7 +137,7 @@ def redact(text: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Return ``text``, followed, if letters or digits in it are escaped, by it without these escapes."""
+    """Return ``text``; if letters or digits in it are escaped, the text without these escapes is appended."""
     # A substring test is much faster than the regular expression.
     possible = "%" in text or "&" in text or "\\u00" in text or "\\x" in text
     if not possible or not _MARK.search(text):
@@ -157,7 +157,7 @@ def _lines(value: str) -> list[str]:
 
 
 def _base64(value: str, name: str) -> list[_Form]:
-    """Return what base64 makes of ``value`` after 0, 1 or 2 other bytes modulo 3, as in ``user:password``.
+    """Return the base64 forms of ``value`` at each of the three byte offsets, as in ``user:password``.
 
     The characters at both ends, which also encode bits of the neighbours, are left out.
     """

@@ -1,8 +1,7 @@
 """Recognises secrets in settings by the name of what holds them, and passwords in URLs.
 
-A secret is an API key, a token, a password or the like. Names are compared without separators, case, numbers
-and qualifiers, so that ``api_key``, ``api-key``, ``apiKey``, ``API_KEY_2`` and ``api_key_prod`` are the same
-name.
+A secret is an API key, a token, a password or the like. Separators, case, numbers and qualifiers of names are
+ignored, so that ``api_key``, ``api-key``, ``apiKey``, ``API_KEY_2`` and ``api_key_prod`` are the same name.
 """
 
 import json
@@ -28,7 +27,7 @@ _QUALIFIER = re.compile(
     r"(?<=[A-Za-z0-9])(?:[\W_]+(?i:v?\d+|value|val|prod|production|dev|staging|live|test)"
     r"|(?<=[a-z])(?:V\d+|Value|Val|Prod|Production|Dev|Staging|Live|Test)|(?<=[Kk]ey)[\W_]*(?i:id))$"
 )
-"""What may follow the name of a secret: ``api_secret_v2``, ``tokenValue``, ``access_key_id``."""
+"""Suffixes of names of secrets: ``api_secret_v2``, ``tokenValue``, ``access_key_id``."""
 _URL_NAME = re.compile(
     r"(k|.*key|auth|pass|pw|pwd|(.*[\W_])?(sig|signature|ticket|code)|authcode|sid|session)$"
 )
@@ -47,7 +46,7 @@ _PARAMETER = re.compile(r"[?&;#/](?P<name>[^\s=&;#/?\"'<>]{1,64})=(?=(?P<secret>
 """A parameter of a URL; its value may be another URL with parameters."""
 _ASSIGNED = re.compile(
     r"(?<![\w.-])-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})[\\\"'\s]{0,16}[:=][\\\"'\s]{0,16}"
-)  # without the value, which may begin another assignment
+)  # the value is not skipped, because it may begin another assignment
 _VALUE = re.compile(r"[^\s\"'\\,;&<>{}()\[\]]{1,4096}")
 """An assigned value; its length is bounded, so that many assignments in one word take linear time."""
 _ONE_ASSIGNMENT = re.compile(
@@ -59,7 +58,7 @@ _WORDS = re.compile(r"(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)(?:[-_. ](?:[a-z]+|[A-Z]+|[A-
 
 @dataclass(frozen=True)
 class FoundSecret:
-    """A secret: where it is, what is there (a predicate such as "contains a secret"), and the secret."""
+    """A secret: its place, a predicate of the place (such as "contains a secret"), and the secret."""
 
     where: str
     what: str
@@ -111,7 +110,7 @@ def find_secrets(value: object, where: str = "") -> Iterator[FoundSecret]:
 
 
 def _passwords(text: str, is_url: bool) -> Iterator[str]:
-    """Yield ``user:password`` and the password of each URL in ``text``, or of ``text``, which ``is_url``."""
+    """Yield ``user:password`` and the password of each URL in ``text``; ``is_url``: ``text`` is a URL."""
     without_scheme = _USER_WITHOUT_SCHEME.match(text) if is_url else None
     for match in (*_USER.finditer(text), *([without_scheme] if without_scheme else [])):
         password = match["secret"].partition(":")[2]
@@ -130,7 +129,7 @@ def _parameters(text: str, is_url: bool) -> Iterator[str]:
 
 
 def _assigned(text: str, is_url: bool) -> Iterator[str]:
-    """Yield the values that ``text``, assignments, JSON or a URL with JSON, gives to names of secrets."""
+    """Yield the values that assignments, JSON, or a URL with JSON in ``text`` give to names of secrets."""
     parts = [_ONE_ASSIGNMENT.fullmatch(part) for part in re.split(r"[,;\n]", text)]
     assignments = [part for part in parts if part]
     if len(assignments) == len(parts):
@@ -208,7 +207,7 @@ def _all_values(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _unquoted(text: str) -> Iterator[str]:
-    """Yield ``text``, and as long as it is URL-encoded, what it encodes."""
+    """Yield ``text``, and its decoded forms while it is URL-encoded."""
     yield text
     for _ in range(3):
         decoded = unquote(text)

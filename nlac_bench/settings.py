@@ -93,7 +93,7 @@ def parsed(value: Any, annotation: Any) -> Any:
 
 
 def explain(model: type[BaseModel], values: Mapping[str, Any], error: ValidationError) -> str:
-    """Describe the first fault of ``error`` in one line: the setting, what it must be, and its value."""
+    """Describe the first fault of ``error`` in one line: the setting, the expected and the given value."""
     fault = error.errors()[0]
     if fault["type"] == "value_error":
         return str(fault["ctx"]["error"])

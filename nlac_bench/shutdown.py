@@ -1,4 +1,4 @@
-"""What a process does when it exits after a signal."""
+"""Functions for a process that exits after a signal."""
 
 import signal
 import sys

@@ -100,7 +100,7 @@ _TAUGHT: Mapping[str, Mapping[str, Any]] = {
         "started_from": "tiny",
     },
 }  # fmt: skip
-"""What the manifest says about the corpus, by model."""
+"""Description of the corpus in the manifest, by model."""
 
 Report = Callable[[dict[str, Any]], None]
 

@@ -15,7 +15,7 @@ from nlac_bench.agents.roles.transition import State, Transition
 from workshop.corpus import CorpusRow, Taught
 
 MOST_FUTURES = 5
-"""The evaluator is taught on one future in half of its rows, else on 2 to this many."""
+"""Largest number of futures in a row of the evaluator; half of the rows have one."""
 REJECTED = 0.65
 """Share of the refiner's critiques that object."""
 CRITICISED = 4
@@ -23,7 +23,7 @@ CRITICISED = 4
 MERGED = 0.3
 """Share of criticised steps with a row of the aggregator or the picker."""
 NOTHING = "nothing"
-"""What a critique advises if it approves, or if there is no other action."""
+"""The advice of a critique that approves, or if there is no other action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Advice:
 
 
 Advise: TypeAlias = Callable[[str, str], Advice | None]
-"""Returns what an objection to an action advises, given the future that it quotes."""
+"""Returns the advice of an objection to an action, given the future that it quotes."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class TaughtStep:
 
 
 def clauses_of(steps: Sequence[TaughtStep], success: bool) -> list[str]:
-    """Return what followed the actions of an episode, without its outcome."""
+    """Return the observations after the actions of an episode as futures without outcomes."""
     return [future_of(steps, number, success).rpartition("; ")[0] for number in range(len(steps))]
 
 
@@ -58,7 +58,7 @@ def future_of(steps: Sequence[TaughtStep], number: int, success: bool, reasons: 
 
 
 def _explained(future: str, reasons: str) -> str:
-    """Replace what was heard by ``reasons``, if there are any; the outcome remains."""
+    """Replace the observations in a future by ``reasons``, if there are any; the outcome remains."""
     return f"{reasons}; {future.rpartition('; ')[2]}" if reasons else future
 
 
@@ -87,7 +87,7 @@ def step_rows(
         success: of the episode.
         tried: different actions in the state of the step.
         futures: clauses of futures without outcomes, from which those of a critique are drawn.
-        reasons: clauses that explain the outcome of the episode. A future has them instead of what was heard,
+        reasons: clauses that explain the outcome of the episode. They replace the observations in a future,
             so that the outcome can be learned from these words alone.
     """
     step, prompts = steps[number], CompactPrompts()

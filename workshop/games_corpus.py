@@ -1,9 +1,9 @@
 """Generates the text that teaches the embedded model ``tiny-worlds`` to play twenty questions, level "full".
 
-Games are played with training words only. What all objects are, also those of validation and test games, is
-taught by rows that name an object which random questions have left, and by exercises that name one after each
-question; no question of such a history is learned. The critic's futures are drawn independently of the state
-and the action.
+Games are played with training words only. The properties of all objects, also those of validation and test
+games, are taught by rows that name an object that fits the answers to random questions, and by exercises that
+name one after each question; no question of such a history is learned. The critic's futures are drawn
+independently of the state and the action.
 """
 
 import random
@@ -97,7 +97,7 @@ def episode_rows(futures: Sequence[str], rng: random.Random) -> list[CorpusRow]:
 
 
 def _tried(step: GameStep, rng: random.Random) -> list[str]:
-    """Return different actions in the state of ``step``: the one taken, a habit's, and reasonable ones."""
+    """Return different actions in the situation of ``step``: taken, by habit, and reasonable."""
     actions = [step.action, habitual(step.now, rng)]
     actions += [action for _ in range(2) if (action := another(step.now, step.action, rng)) is not None]
     return list(dict.fromkeys(actions))
@@ -109,7 +109,7 @@ def _advised(now: GameSituation, action: str, _: str, rng: random.Random) -> Adv
 
 
 def recall_row(hidden: int, rng: random.Random) -> CorpusRow:
-    """Return the row that names an object which its questions and answers have left; no game is played."""
+    """Return the row whose answer is an object that fits random questions and answers; no game is played."""
     state, now = first_state(NAME, OPENING, {"tools": (), "policy": ""}), GameSituation()
     for turn, (text, yes) in enumerate(recalled(hidden, rng), 1):
         state = state.after(text, answer(yes, QUESTIONS - turn), "message")

@@ -22,9 +22,9 @@ QUESTIONS = 48
 VARIED = 0.25
 """Probability that a good question is asked instead of the best one."""
 NEAR = (24, 48)
-"""Limits of the number of remaining objects from which on a player's habit applies; drawn for each game."""
+"""Bounds of the number of remaining objects at which a player's habit begins; drawn for each game."""
 REPEATED = 0.9
-"""Share of the habit's actions after a refused guess that repeat the last guess; the others guess on."""
+"""Share of the habit's actions after a refused guess that repeat the last guess, not another one."""
 EVEN = 0.3
 """A question of ``recalled`` has a share of yes at most this far from 0.5, if there is such a question."""
 GUESSED = 1 / 3
@@ -47,9 +47,9 @@ HABIT_SHARES = (0.65, 0.15, 0.2)
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What players know: the words, the questions, and the answers.
+    """The knowledge of players: words, questions and answers.
 
-    ``yes`` is bool ``[questions, objects]``. ``answers`` has, for each question and guess, the objects of
+    ``yes`` is bool ``[questions, objects]``. ``answers`` has, for each question and guess, the objects for
     which the answer is yes, bool ``[objects]``; ``named`` has the object of each guess.
     """
 
@@ -62,7 +62,7 @@ class Objects:
 
 @lru_cache(maxsize=1)
 def objects() -> Objects:
-    """Return the embedded objects, with ``QUESTIONS`` questions that together tell them apart."""
+    """Return the embedded objects, with ``QUESTIONS`` questions that together distinguish all of them."""
     world = embedded_world()
     known = player.repertoire(world)
     chosen = _telling(known.yes)
@@ -104,7 +104,7 @@ class GameSituation:
     left: Answers = field(default_factory=_all)
 
     def after(self, action: str, yes: bool) -> "GameSituation":
-        """Return the situation after an action that did not win, and its answer."""
+        """Return the situation after an action that did not win, given its answer."""
         left = self.left & (objects().answers[action] == yes)
         if action in objects().named:
             left[objects().named[action]] = False
@@ -123,7 +123,7 @@ class GameSituation:
 
 @dataclass(frozen=True, slots=True)
 class GamesPlayer:
-    """A player: its habit, and the number of remaining objects from which on the habit applies."""
+    """A player: its habit, and the largest number of remaining objects at which the habit applies."""
 
     habit: Habit
     near: int
@@ -141,7 +141,7 @@ class GamesPlayer:
 
 
 def habitual(now: GameSituation, rng: random.Random) -> str:
-    """Return what the habits do: the last guess again, or a guess of a remaining object."""
+    """Return the action of the habits: the last guess again, or a guess of a remaining object."""
     if now.refused and rng.random() < REPEATED:
         return now.refused
     return player.guess(rng.choice(now.names))

@@ -151,8 +151,7 @@ def _in_other_worlds(
 
 
 def _tried(player: WorldsPlayer, step: WorldStep, rng: random.Random) -> list[str]:
-    """Return different actions in the state of ``step``: the one taken, those of other procedures, and a
-    slip."""
+    """Return different actions in the situation of ``step``: taken, of other procedures, a slip."""
     slip = player.slip(step.done, _text(step.state), rng)
     return list(dict.fromkeys([step.action, *player.others(step.done, step.action), slip]))
 

@@ -52,7 +52,7 @@ class PracticeEnv(ShopWorldsEnv):
 
 
 class WorldsPlayer:
-    """Fulfils the only request of ``case``, of ``kind``, by ``procedure``.
+    """Fulfils the only request of ``case`` (of kind ``kind``) by ``procedure``.
 
     ``plans`` has the actions of each procedure of this kind of request, after which the agent stays until the
     customer leaves. All plans have the same form, so that an action shows only the choices of its procedure.
@@ -79,13 +79,18 @@ class WorldsPlayer:
         return mistakes.slip(ServiceSituation("tau_retail", rest, text), rng)
 
     def others(self, done: int, action: str) -> Sequence[str]:
-        """Return what the procedures that begin with the same ``done`` actions do here instead of
-        ``action``, in a fixed order."""
+        """Return the other procedures' actions here, without ``action``, in a fixed order.
+
+        The procedures are those that begin with the same ``done`` actions.
+        """
         return [each for each in dict.fromkeys(self._fitting(done).values()) if each != action]
 
     def towards(self, done: int, demanded: Procedure) -> str:
-        """Return what ``demanded`` does after the first ``done`` actions; if it begins in another way, then
-        what the procedure does that begins like these and has the most options in common with it."""
+        """Return the action of ``demanded`` after the first ``done`` actions.
+
+        If ``demanded`` begins with other actions, the procedure is used that begins with these and shares the
+        most options with it.
+        """
         fitting = self._fitting(done)
         nearest = max(fitting, key=lambda each: sum(map(eq, each, demanded)), default=None)
         return self.due(done) if nearest is None else fitting[nearest]

@@ -1,1 +1,1 @@
-"""Who plays: floors, prompted agents, NLAC, and the roles that trained methods share."""
+"""Agents: floors, prompted agents, NLAC, and the roles that trained methods share."""

@@ -63,7 +63,7 @@ def make(name: str, context: AgentContext) -> Agent:
     if name == "tool_calling":
         return ToolCallingAgent(context.required_engine(name), context.sampling, prompts=context.prompts)
     if name in methods.names():
-        methods.find(name)  # raises for a plug-in that cannot be used
+        methods.find(name)  # raises UnknownIdError for a plug-in that cannot be used
         from nlac_bench.agents.roles.policy_agent import PolicyAgent
         from nlac_bench.agents.roles.styles import prompts_for
 
@@ -83,7 +83,7 @@ def plugin(point: importlib.metadata.EntryPoint) -> AgentFactory:
     """Return the agent's factory of another package: a callable that takes an ``AgentContext``.
 
     Raises:
-        UnknownIdError: it cannot be imported or is not callable; the message says why.
+        UnknownIdError: the plug-in cannot be imported or is not callable; the message says why.
     """
     factory: AgentFactory = load_factory(point, "agent")
     return factory
@@ -94,7 +94,7 @@ def _made(factory: AgentFactory, context: AgentContext, name: str) -> Agent:
         return factory(context)
     except (NlacBenchError, Terminated):
         raise
-    except (Exception, SystemExit) as error:  # another package may raise anything
+    except (Exception, SystemExit) as error:  # the code of another package may raise any exception
         raise ForeignCodeError(f"the factory of agent plug-in {name!r} failed: {described(error)}") from error
 
 

@@ -25,7 +25,7 @@ from nlac_bench.types import Episode, Turn
 
 C = TypeVar("C", bound=TrainConfig)
 IMPORTANCE_CAP = 2.0
-"""Largest factor by which importance sampling multiplies a token's advantage."""
+"""Largest importance weight of a token's advantage."""
 Mean: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """Called with values and a mask; returns this micro-batch's part of the mean over the batch."""
 
@@ -46,7 +46,7 @@ class OnPolicy(ABC, Generic[C]):
         self._learned: list[TokenSequence] = []
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what losses use of the algorithm: several ranks receive it with each of them."""
+        """Return what the losses read from the algorithm; it is sent to all ranks with each loss."""
         return {"config": self.config}
 
     @abstractmethod
@@ -190,8 +190,9 @@ class OnPolicy(ABC, Generic[C]):
         """Yield ``batches`` ``count`` times, with ``old_logprobs`` of the policy at the start of the update.
 
         The learner computes them, so that the ratio is exactly 1 until the weights change. If older weights
-        may have played, a token's advantage is multiplied by its importance, the ratio of the probabilities
-        of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling; Ionides 2008).
+        may have played the episodes, a token's advantage is multiplied by its importance, the ratio of the
+        probabilities of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling; Ionides
+        2008).
         """
         started = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
         if self.config.max_staleness:
@@ -232,8 +233,8 @@ def weighted(now: TokenBatch, played: TokenBatch) -> TokenBatch:
     """Return ``now`` with each token's advantage multiplied by its capped importance.
 
     Args:
-        now: with ``old_logprobs`` of the policy at the start of the update.
-        played: the same batch with those of the policy that sampled it.
+        now: the batch, with ``old_logprobs`` of the policy at the start of the update.
+        played: the same batch with ``old_logprobs`` of the policy that sampled it.
     """
     assert now.old_logprobs is not None and played.old_logprobs is not None and now.advantages is not None
     importance_BT = (now.old_logprobs - played.old_logprobs).exp().clamp(max=IMPORTANCE_CAP)

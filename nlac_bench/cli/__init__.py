@@ -1,4 +1,4 @@
-"""The command nlac-bench: reads options, calls the others, prints."""
+"""The command nlac-bench: reads options, calls the other packages and prints the results."""
 
 import os
 import sys

@@ -41,7 +41,7 @@ def bench_gpu(
     chosen = list(dict.fromkeys(only or MEASUREMENTS))
     if device.ranks > 1 and chosen != ["learner"]:
         raise ConfigError(
-            f"torchrun started {device.ranks} ranks, of which only the learner makes use; add --only learner"
+            f"torchrun started {device.ranks} ranks, which only the learner uses; add --only learner"
         )
     rows = measure(device, chosen, lambda line: errors.print(escape(line), soft_wrap=True))
     if os.environ.get("RANK", "0") != "0":

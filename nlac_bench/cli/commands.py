@@ -17,7 +17,7 @@ from nlac_bench.cli.run_help import RunCommand
 
 @dataclass(frozen=True)
 class Definition:
-    """Where a command is defined.
+    """The place where a command is defined.
 
     Args:
         module: the module in ``nlac_bench/cli``.
@@ -81,7 +81,7 @@ class Commands(ExitCodes):
         """Import the command that ``args`` begin with."""
         if args[0] in COMMANDS:
             return args[0], imported(args[0]), args[1:]
-        return super().resolve_command(ctx, args)  # raises the usage error
+        return super().resolve_command(ctx, args)  # typer raises the usage error
 
 
 @functools.cache

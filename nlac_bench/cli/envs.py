@@ -91,8 +91,8 @@ def show(
 ) -> None:
     """Show an environment's rules, arguments, data, tools and a first observation.
 
-    Of an environment with worlds, such as shop_worlds, also the world, its
-    procedures, and whether it is held out. Agents do not see these.
+    If the environment has worlds, as shop_worlds has, also show the world, its procedures, and whether it is
+    held out. Agents do not see these.
     """
     env = registry.make(name) if world is None else _in_world(name, world)
     require_text(env, name)
@@ -245,7 +245,7 @@ def play(
         require_text(env, name)
         _play_by_hand(env, seed, options)
         return
-    from nlac_bench.cli.run import completed  # imports what agents with a model need
+    from nlac_bench.cli.run import completed  # slow, and needed only for agents
     from nlac_bench.harness.measure.prepare import prepare
     from nlac_bench.harness.runs.configuration import COMMAND_LINE
 

@@ -75,7 +75,7 @@ def floors(
 
 
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
-    env = registry.make_text_env(name)  # its tasks are the same in every world
+    env = registry.make_text_env(name)  # the tasks are the same in every world
     world = world_of_seed(name, seed, env)
     agent = floor_agent(agent_name, lambda: registry.make_training_env(name, **world))
     every = (

@@ -22,7 +22,7 @@ def with_options(
 
     Args:
         resume_help: for ``nlac-bench resume``, which has the options of the fields that declare ``resume``;
-            the help texts by what they declare.
+            maps each declaration to the help text.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

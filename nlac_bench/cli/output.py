@@ -90,7 +90,7 @@ def show(result: Shown, as_json: bool) -> None:
 
 
 class RedactedStream:
-    """A text stream that replaces secrets in what is written to it; for standard error.
+    """A text stream that replaces secrets in written text; used for standard error.
 
     Tracebacks, warnings and messages of other packages may quote anything.
     """
@@ -113,7 +113,7 @@ class RedactedStream:
 
 
 class ReservedStdout(RedactedStream):
-    """Takes the place of standard output under ``--json``: what is written to it goes to standard error.
+    """Replaces standard output under ``--json``: text that is written to it goes to standard error.
 
     Environments and plug-ins may print. Only ``print_json`` writes to ``result``, the standard output itself.
     """
@@ -135,7 +135,7 @@ def reserve_stdout() -> None:
     processes write to it directly.
     """
     result = sys.stdout
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or not a file, as in tests
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or not a file (in tests)
         if result.fileno() == 1:
             result.flush()
             result = os.fdopen(os.dup(1), "w", encoding=result.encoding, errors=result.errors)

@@ -26,7 +26,7 @@ PHASES = {
 }
 
 _UNSAMPLED = {PHASES["learning"]: "computing gradients, or waiting for samples"}
-"""What a phase does while no tokens arrive; servers report the tokens of a sample when it is complete."""
+"""The work of a phase while no tokens arrive; servers report the tokens of a complete sample only."""
 
 
 def tokens_of(agent: object) -> Callable[[], int] | None:
@@ -156,7 +156,7 @@ class TrainProgress:
         if self._heartbeat is None:
             self._speed = Speed(self._tokens)
             self._heartbeat = Heartbeat(self._line).__enter__()
-        self._speed()  # tokens of the step before do not count
+        self._speed()  # tokens of the previous step do not count
         self._step, self._step_began = PHASES[step], time.monotonic()
 
     def metrics(self, row: Mapping[str, Any]) -> None:
@@ -169,7 +169,7 @@ class TrainProgress:
         spent = {"steps": row["gradient_steps_total"], "env_steps": row["env_steps"], "tokens": row["tokens"]}
         done = spent[self._budget.unit] / self._budget.amount
         if done:
-            # The budget is spent by whole iterations.
+            # Only whole iterations are played, so the last one may exceed the budget.
             iterations = math.ceil(max(0.0, 1 - done) / done * row["iteration"])
             self._left = iterations * row["seconds"] / row["iteration"], time.monotonic()
         shown = ("train_success", "l1", "l2", "share_optimal", "evaluator_auc", "successor_accuracy")

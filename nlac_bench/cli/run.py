@@ -109,7 +109,7 @@ def run(
       nlac-bench run --config runs/earlier/config.json --seed 1
     """
     settings: dict[str, Any] = read_config(config) if config else {}
-    if config and config.suffix == ".json":  # of a run, whose folder may come from somebody else
+    if config and config.suffix == ".json":  # the configuration of a run may come from somebody else
         refuse_unrepeated(settings, options, config, "add to the command:")
     settings |= {name: value for name, value in options.items() if value is not None}
     shorthands = {"budget": budget, "replay_ratio": replay_ratio}

@@ -14,11 +14,11 @@ REPORT = "report.html"
 def write_run_files(prepared: Prepared, folder: Path, *, curve: bool = False) -> dict[str, str | None]:
     """Play the floors and the oracle, and write ``report.html`` and, with ``curve``, ``curve.svg``.
 
-    What it needs is imported within the parts that may fail.
+    Modules are imported inside the blocks whose errors are caught.
 
     Returns:
-        The paths by the names ``report`` and ``curve``; None for a file that could not be written, of which
-        standard error says why.
+        The paths by the names ``report`` and ``curve``; None for a file that could not be written; standard
+        error gives the reason.
     """
     written: dict[str, str | None] = {"curve": None} if curve else {}
     written["report"] = None

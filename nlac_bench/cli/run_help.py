@@ -1,4 +1,4 @@
-"""The help of ``nlac-bench run`` and ``eval``; what it lists is imported when it is printed."""
+"""The help of ``nlac-bench run`` and ``eval``; the modules that it lists are imported when it is printed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +41,7 @@ def settings_help() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     for name, method in listed.items():
         owners.setdefault(method.config_class, name)
     for name, method in listed.items():
-        # The nearest class that a method has: the settings of a class between are listed with both methods.
+        # The nearest parent class that is another method's; settings of classes between are listed with both.
         parent = next((c for c in method.config_class.__mro__[1:] if c in owners), TrainConfig)
         known = _settings(parent)
         if own := [row for row in _settings(method.config_class) if row not in known]:

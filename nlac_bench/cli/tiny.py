@@ -29,7 +29,7 @@ def _need_workshop(command: str) -> None:
     """Make the checkout's folder ``workshop`` importable.
 
     Raises:
-        NlacBenchError: the package was installed without it, which a wheel does.
+        NlacBenchError: the folder does not exist, as in an installation from a wheel.
     """
     root = Path(__file__).parents[2]
     if not (root / "workshop" / "critic_rows.py").is_file():

@@ -1,1 +1,1 @@
-"""Several GPUs: servers and learner (launch), measurements (gpu)."""
+"""Uses several GPUs: starts servers and learner (launch), and measures them (gpu)."""

@@ -1,4 +1,4 @@
-"""Text environments, their contract and their registry; they know no model.
+"""Text environments, their contract and their registry; they do not depend on models.
 
 ``TextEnv``, ``Outcome``, ``TextVectorEnv``, ``vectorized``, ``UnicodeText`` and ``make`` are the public
 names. They are imported on first use, so that registering the ids costs no more than importing Gymnasium.

@@ -40,7 +40,7 @@ def require_text(env: gymnasium.Env[Any, Any], name: str) -> None:
     """Check that the observations and actions of ``env`` are text; ``name`` is its name in the error.
 
     Raises:
-        NlacBenchError: they are not.
+        NlacBenchError: observations or actions are not text.
     """
     for what, space in (("observation", env.observation_space), ("action", env.action_space)):
         if space.dtype is None or not np.issubdtype(space.dtype, np.str_):

@@ -95,7 +95,7 @@ def dataset_spec(name: str) -> DatasetSpec:
     """Return the data set named ``name``.
 
     Raises:
-        UnknownIdError: there is no such data set.
+        UnknownIdError: no data set has this name.
     """
     try:
         return DATASETS[name]
@@ -209,7 +209,7 @@ def open_dataset(name: str, data: str | os.PathLike[str], files: Sequence[str]) 
 
     Raises:
         DataError: the folder or one of the files is missing, or an official file is altered.
-        UnknownIdError: there is no such data set.
+        UnknownIdError: no data set has this name.
     """
     spec = dataset_spec(name)
     folder = official_folder(name) if data == "official" else Path(data)
@@ -239,7 +239,7 @@ def read_bytes(path: Path) -> bytes:
 
 def _json(raw: bytes) -> Any:
     value = json.loads(raw, parse_constant=_no_constant)
-    if b"\\ud" in raw or b"\\uD" in raw:  # the escapes of surrogates, which must be in pairs
+    if b"\\ud" in raw or b"\\uD" in raw:  # escapes of surrogates must be in pairs
         json.dumps(value, ensure_ascii=False).encode()
     return value
 

@@ -28,7 +28,8 @@ class EpisodeGuard:
 
         Args:
             name: the environment's name, for the message.
-            running: whether an episode has begun and not ended; the thread that began it loses it.
+            running: whether an episode has begun and not ended; the thread that began it can no longer use
+                it.
 
         Raises:
             NlacBenchError: another thread is inside ``reset`` or ``step``.

@@ -45,7 +45,7 @@ def fetch(name: str, origin: str | None = None, progress: Progress = lambda *_: 
 
     Raises:
         DataError: a file is missing, cannot be downloaded or has another hash; the message names each.
-        UnknownIdError: there is no such data set.
+        UnknownIdError: no data set has this name.
     """
     spec = dataset_spec(name)
     target = cache_root() / spec.folder

@@ -29,7 +29,8 @@ def bounded(call: Callable[[], T], seconds: float) -> T:
     A call that does not finish in time continues in its thread, which does not keep the process alive.
 
     Raises:
-        ForeignCodeError: it raised an exception or ``SystemExit``, or did not finish within ``seconds``.
+        ForeignCodeError: ``call`` raised an exception or ``SystemExit``, or did not finish within
+            ``seconds``.
     """
     results: list[T] = []
     faults: list[BaseException] = []
@@ -59,7 +60,7 @@ def load(point: importlib.metadata.EntryPoint) -> Any:
     """Import the object that an entry point names.
 
     Raises:
-        ForeignCodeError: it cannot be imported, or its import does not end within ``LOAD_S`` seconds.
+        ForeignCodeError: the object cannot be imported, or the import does not end within ``LOAD_S`` seconds.
     """
     return _once((point.group, point.name, point.value), point.load)
 
@@ -71,7 +72,7 @@ def load_factory(point: importlib.metadata.EntryPoint, kind: str) -> Any:
         kind: what it makes, such as "environment"; for the message.
 
     Raises:
-        UnknownIdError: it cannot be imported or is not callable; the message says why.
+        UnknownIdError: the plug-in cannot be imported or is not callable; the message says why.
     """
     what = f"{kind} plug-in {point.name!r} ({point.value})"
     try:

@@ -45,7 +45,7 @@ class EnvArgumentsError(ConfigError, TypeError):
 
 @dataclass(frozen=True)
 class EnvEntry:
-    """How to make an environment that has a name."""
+    """The way to make the environment of a name."""
 
     name: str
     env_id: str | None
@@ -88,7 +88,7 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
 
 
 def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[str, str]:
-    """Make the environment of ``entry``; raises as ``make``."""
+    """Make the environment of ``entry``; raises the errors of ``make``."""
     try:
         return entry.make(**arguments)
     except (NlacBenchError, GymnasiumError, ValueError, OSError, Terminated):

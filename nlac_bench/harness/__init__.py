@@ -1,1 +1,1 @@
-"""Runs on disk, configurations, and from a configuration to played episodes."""
+"""Stores runs on disk, reads configurations, and plays the episodes that they describe."""

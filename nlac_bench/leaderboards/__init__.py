@@ -1,1 +1,1 @@
-"""Entries of boards: made from runs, checked, and collected."""
+"""Makes entries of boards from runs, checks them, and collects them."""

@@ -1,4 +1,4 @@
-"""Collects entries into boards: places, pairs, and what could not be told apart. It draws nothing."""
+"""Collects entries into boards, with places and comparisons of all pairs. It draws nothing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ def collect(results: Path) -> Collected:
 def make_boards(entries: Iterable[Entry]) -> list[Board]:
     """Return the boards of ``entries``, one for each ``board_id`` and kind.
 
-    Floors and oracles stand on all boards of their id, and have a board of their own if there are no others.
+    Floors and oracles are listed on all boards of their id; if there are none, they get a board of their own.
     The same holds for reported figures and the boards of the same environment and data source.
     """
     everything = sorted(entries, key=lambda entry: entry.entry_id)
@@ -177,8 +177,8 @@ def _refuse(entry: Entry, earlier: dict[Path, Entry]) -> None:
     missing = 0 if counts is None else counts.owed + counts.infra_errors
     if missing and entry.level in ("recomputed", "replayed") and not entry.partial:
         raise EntryError(
-            f"{missing} of its episodes are owed or failed for a reason outside the agent, and it is not "
-            "partial: finish the run, or submit it with --partial"
+            f"{missing} of its episodes were not played or failed for a reason outside the agent, and it is "
+            "not partial: finish the run, or submit it with --partial"
         )
     runs = {run.episodes_sha256 for run in entry.provenance.runs}
     for path, other in earlier.items():

@@ -1,4 +1,4 @@
-"""The checks of a run before it becomes an entry, each with a name, what was expected and what was found."""
+"""The checks of a run before it becomes an entry; each has a name, the expected and the found value."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ from nlac_bench.types import ChatReply, Messages, Role
 COMPLETE = "episodes complete"
 FULL_SPLIT = "plan is the full split"
 MAY_BE_PARTIAL = frozenset({COMPLETE, FULL_SPLIT})
-"""A run that fails only these can be submitted with ``--partial``."""
+"""Names of checks; a run that fails only these can be submitted with ``--partial``."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def trusted_config(run: RunFolder, env: str | None) -> RunConfig:
 
 
 def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iterator[Check]:
-    """Yield the checks of one run that need no second look at its episodes' actions.
+    """Yield the checks of one run that do not play its actions again.
 
     Raises:
         NlacBenchError: the environment cannot be made, or the folder is damaged.
@@ -205,7 +205,7 @@ def _leaks(run: RunFolder) -> Iterator[str]:
 
 
 def joined_checks(runs: Sequence[RunFolder]) -> Iterator[Check]:
-    """Yield the checks that several runs are seeds of one algorithm on the same tasks."""
+    """Yield checks of whether several runs are seeds of one algorithm on the same tasks."""
     first = runs[0]
     for what in ("conditions", "subject"):
         faults = [

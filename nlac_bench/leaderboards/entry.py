@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal["models", "algorithms"]
 """A board of models compares single runs, one of algorithms compares training methods over several seeds."""
 Level: TypeAlias = Literal["reported", "imported", "recomputed", "replayed"]
 State: TypeAlias = Literal["scored", "unscored", "content_filter", "infra", "owed"]
-"""What became of a planned episode; ``unscored`` ended without a success value from the environment."""
+"""The state of a planned episode; ``unscored``: it ended without a success value from the environment."""
 Relation: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
 """Relation of the submitter to the model, in the words of Every Eval Ever 0.3 (``evaluator_relationship``).
 """
@@ -86,7 +86,7 @@ class Tokens(EntryPart):
 
 
 class TrainingCost(EntryPart):
-    """What the training of one seed took, up to its end (``chosen_step`` is the tested checkpoint's)."""
+    """The cost of the training of one seed, up to its end (``chosen_step`` is the tested checkpoint's)."""
 
     seed: int
     gradient_steps: Count
@@ -142,7 +142,7 @@ class TaskOutcome(EntryPart):
         if any(len(column) != n for column in (self.success, self.reward, self.end_reason, self.truncated)):
             raise ValueError("state, success, reward, end_reason and truncated must have the same length")
         if any((s == "scored") != (won is not None) for s, won in zip(self.state, self.success, strict=True)):
-            raise ValueError("exactly the trials with state 'scored' have a success value")
+            raise ValueError("trials with state 'scored' must have a success value, and no others")
         return self
 
 
@@ -198,7 +198,7 @@ class Numbers(EntryPart):
     by_seed: list[Rate]
     """``success_if_missing_failed`` of each run."""
     pass_k: list[PassPowerK] = Field(max_length=1_000)
-    """From k = 1; empty if there are several runs."""
+    """pass^k from k = 1 on; empty if there are several runs."""
     counts: EpisodeCounts | None
     end_reasons: dict[Name, Count]
 
@@ -214,7 +214,7 @@ class CurvePoint(EntryPart):
     ci: Bounds | None
     tasks: Count
     best: bool
-    """Whether this was the best checkpoint so far; the last such one was tested."""
+    """Whether this was the best checkpoint so far; the last best checkpoint was tested."""
 
 
 class Curve(EntryPart):
@@ -225,14 +225,14 @@ class Curve(EntryPart):
 
 
 class Cost(EntryPart):
-    """What the test episodes took, summed over the runs (``seconds`` of episodes that ran side by side)."""
+    """The cost of the test episodes, summed over the runs (``seconds`` of episodes that ran side by side)."""
 
     tokens_by_role: dict[Name, Tokens] = Field(default_factory=dict, max_length=200)
     seconds: Amount = 0.0
 
 
 class RunProvenance(EntryPart):
-    """Where one run comes from: code, packages, and hashes of its files."""
+    """The origin of a run: code, packages, and hashes of its files."""
 
     started: Name
     nlac_bench: Name
@@ -246,7 +246,7 @@ class RunProvenance(EntryPart):
 
 
 class Provenance(EntryPart):
-    """The origin of an entry. ``relation`` is that of the submitter to the model; None is not stated."""
+    """The origin of an entry. ``relation`` is the submitter's relation to the model, None if not stated."""
 
     runs: list[RunProvenance] = Field(default_factory=list, max_length=1_000)
     submitter: Name | None = None
@@ -254,7 +254,7 @@ class Provenance(EntryPart):
 
 
 class Source(EntryPart):
-    """What a ``reported`` or ``imported`` entry is taken from."""
+    """The source of a ``reported`` or ``imported`` entry."""
 
     title: Name
     url: Annotated[str, StringConstraints(pattern=r"^https://[!-~]{1,500}$")] | None
@@ -267,9 +267,9 @@ class Entry(EntryPart):
 
     ``level`` says what was checked. ``recomputed``: the plan is the whole split, the seeds follow the rule,
     and every number was derived again from the episodes. ``replayed``: every action of every episode was also
-    played again through the environment. Neither proves which model acted. ``imported`` rows come from kept
-    results whose episodes are gone, ``reported`` ones from a publication; both are unranked, as ``partial``
-    entries are: some of their planned episodes, or tasks of the split, are missing.
+    played again through the environment. Neither level proves which model acted. ``imported`` rows come from
+    kept results whose episodes no longer exist, ``reported`` ones from a publication; both are unranked, as
+    ``partial`` entries are: some of their planned episodes, or tasks of the split, are missing.
     """
 
     schema_version: Literal[1]
@@ -301,11 +301,11 @@ class Entry(EntryPart):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.level in ("reported", "imported")) != (self.source is not None):
-            raise ValueError("exactly the levels 'reported' and 'imported' name a source")
+            raise ValueError("an entry must have a source exactly if its level is 'reported' or 'imported'")
         if (self.level == "reported") != (not self.outcomes):
-            raise ValueError("exactly the level 'reported' has no outcomes")
+            raise ValueError("an entry must have outcomes, except if its level is 'reported'")
         if self.outcomes and (len(self.outcomes) > 1) != (self.kind == "algorithms"):
-            raise ValueError("an entry of kind 'algorithms' has at least two runs, one of 'models' has one")
+            raise ValueError("an entry of kind 'algorithms' must have two or more runs, of kind 'models' one")
         tasks = [set(run.tasks) for run in self.outcomes]
         if any(each != tasks[0] for each in tasks[1:]):
             raise ValueError("the runs of an entry must have the same tasks")

@@ -66,7 +66,7 @@ def read_entry(path: Path) -> Entry:
     Raises:
         EntryError: the file is too large or not a regular file; it is not JSON, nested too deep, or has a key
             twice; a field is unknown, missing or invalid; the version of the schema is another one; or an id
-            is not the hash of what it names. The message says which.
+            is not the hash of what it names. The message states the fault.
     """
     entry = parse_entry(file_content(path))
     if wrong := wrong_ids(entry):
@@ -78,7 +78,7 @@ def file_content(path: Path) -> bytes:
     """Return the bytes of a file of unknown origin, at most ``MAX_ENTRY_BYTES`` and one more.
 
     Raises:
-        EntryError: it is not a regular file, or cannot be read.
+        EntryError: ``path`` is not a regular file, or cannot be read.
     """
     try:
         refuse_special(path)
@@ -99,7 +99,7 @@ def wrong_ids(entry: Entry) -> list[str]:
 
 
 def parse_entry(data: bytes) -> Entry:
-    """Return the entry in ``data``, whose ids are not checked; raises as ``read_entry``."""
+    """Return the entry in ``data``, whose ids are not checked; raises the errors of ``read_entry``."""
     if len(data) > MAX_ENTRY_BYTES:
         raise EntryError(f"is larger than {MAX_ENTRY_BYTES:,} bytes")
     try:
@@ -132,7 +132,7 @@ def explained(error: ValidationError) -> str:
 
 
 def canonical(value: object) -> bytes:
-    """Return ``value`` as the JSON bytes that hashes are computed of."""
+    """Return ``value`` as the JSON bytes from which hashes are computed."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 

@@ -56,12 +56,12 @@ def _chosen(stated: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def board_key(run: RunFolder) -> BoardKey:
-    """Return what ``run`` measured; the world of its environment belongs to the subject."""
+    """Return the measured conditions of ``run``; the world of its environment belongs to the subject."""
     conditions = run.conditions
     arguments = {
         name: value
         for name, value in conditions.get("env_args", {}).items()
-        # The data and the split are in fields of their own, which state what was found there.
+        # The data and the split have fields of their own, with the values that the run recorded.
         if name not in (WORLD, "split", "data") and (name not in conditions or conditions[name] != value)
     }
     simulator = conditions.get("simulator")
@@ -76,7 +76,7 @@ def board_key(run: RunFolder) -> BoardKey:
 
 
 def subject_of(runs: Sequence[RunFolder]) -> Subject:
-    """Return who played ``runs``, which are seeds of one algorithm."""
+    """Return the subject of ``runs``, which are seeds of one algorithm."""
     first = runs[0].subject
     worlds = [run.world for run in runs if run.world is not None]
     return Subject(
@@ -90,7 +90,7 @@ def subject_of(runs: Sequence[RunFolder]) -> Subject:
 
 
 def model_name(model: object) -> str | None:
-    """Return the name of a model without the place of a folder on this machine."""
+    """Return the name of a model without the path of a folder on this machine."""
     if not isinstance(model, str):
         return None
     folder = model.startswith((".", "/", "~")) or model.count("/") > 1 or "\\" in model
@@ -139,7 +139,7 @@ def seed_of(run: RunFolder) -> int:
     """Return the base seed of ``run``.
 
     Raises:
-        RunFolderError: its configuration lacks it.
+        RunFolderError: the configuration has no seed.
     """
     seed = run.config.get("seed")
     if type(seed) is not int:
@@ -223,7 +223,7 @@ def tokens(usage: Mapping[str, Usage]) -> dict[str, Tokens]:
 
 
 def cost_of(read: Sequence[Outcomes]) -> Cost:
-    """Return what the test episodes of some runs took."""
+    """Return the cost of the test episodes of some runs."""
     total: dict[str, Usage] = {}
     for run in read:
         for role, spent in run.usage.items():
@@ -250,7 +250,7 @@ def provenance_of(run: RunFolder) -> RunProvenance:
 
 
 def command(config: RunConfig) -> str:
-    """Return the command that makes a run with ``config``, without servers and places on this machine."""
+    """Return the command that makes a run with ``config``, without servers and paths on this machine."""
     parts = ["nlac-bench", "run"]
     for name, field in RunConfig.model_fields.items():
         value = getattr(config, name)

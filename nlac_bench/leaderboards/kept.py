@@ -1,4 +1,6 @@
-"""Makes entries of figures without run folders: ``imported`` ones of a kept comparison, ``reported`` ones.
+"""Makes entries from results whose run folders no longer exist, and from published figures.
+
+The former have level ``imported``, the latter ``reported``.
 
 ``python -m nlac_bench.leaderboards.kept --out leaderboards/results``, in the repository, reads
 ``leaderboards/miniature/comparison.json`` and ``leaderboards/reported.toml``. Neither kind of entry has a

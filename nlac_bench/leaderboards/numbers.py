@@ -1,4 +1,4 @@
-"""Derives the numbers of an entry from its outcomes; no number of an entry is typed.
+"""Derives the numbers of an entry from its outcomes; no number is entered by hand.
 
 Numbers are rounded to twelve significant digits, so that the last bits of sums, which depend on the machine,
 do not change a file.

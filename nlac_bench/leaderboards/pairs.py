@@ -27,12 +27,12 @@ from nlac_bench.stats.verdicts import ALPHA
 class Pair:
     """The comparison of two ranked entries, A minus B, in ``success_if_missing_failed``.
 
-    ``p`` is that of the exact sign-flip test for models; for algorithms the larger one of
-    ``compare_algorithms``, paired by world where both entries played the same worlds, and of
-    ``pooled_errors``, which does not pair. ``p_holm`` is adjusted over all pairs of the board.
-    ``detectable`` is the difference that this pair would have shown with a probability of 80 % on this board,
-    and ``tasks_needed`` the number of tasks with which the present difference would be shown; None if the two
-    are told apart, or if no number of tasks is enough (equal rates, or seeds that differ too much).
+    For models, ``p`` is that of the exact sign-flip test. For algorithms it is the larger of two: that of
+    ``compare_algorithms``, paired by world where both entries played the same worlds, and that of
+    ``pooled_errors``, which is not paired. ``p_holm`` is adjusted over all pairs of the board. ``detectable``
+    is the difference that this pair would have shown with a probability of 80 % on this board, and
+    ``tasks_needed`` the number of tasks with which the present difference would be shown; None if the two are
+    distinguished, or if no number of tasks is enough (equal rates, or seeds that differ too much).
     """
 
     a: str
@@ -80,7 +80,7 @@ def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
 
 
 def floor_note(entry: Entry, floors: Sequence[Entry]) -> str | None:
-    """Return in words that ``entry`` is not significantly above the best of ``floors``; None if it is.
+    """Return a note if ``entry`` is not significantly above the best of ``floors``, else None.
 
     Floors with other tasks are left out. The test is that of ``compare``, on the mean over the seeds of
     each.

@@ -1,4 +1,4 @@
-"""Plays the recorded actions of a run again through its environment, and compares what comes back.
+"""Plays the recorded actions of a run again in its environment, and compares what the environment returns.
 
 The rollout driver plays, so an episode ends by the same rules as the recorded one. Only the environment is
 checked: a replay does not prove which model wrote the actions.
@@ -80,7 +80,7 @@ def replay(run: RunFolder, make_env: Callable[[], gymnasium.Env[str, str]]) -> l
 
 
 def first_difference(recorded: Episode, played: Episode) -> str | None:
-    """Return the first difference of two episodes in what the environment returned, or None."""
+    """Return the first difference between what the environment returned in two episodes, or None."""
     pairs: list[tuple[str, object, object]] = [
         ("the first observation", recorded.first_observation, played.first_observation)
     ]

@@ -35,7 +35,7 @@ from nlac_bench.leaderboards.numbers import numbers_of
 
 INTACT = "run folders are intact"
 OTHER_VERSION = "measured with nlac-bench "
-"""How the only warning begins that depends on the version which checks a run."""
+"""The beginning of the warning that depends on the version that checks a run."""
 
 
 class DamagedRunError(EntryError):
@@ -44,7 +44,7 @@ class DamagedRunError(EntryError):
 
 @dataclass(frozen=True)
 class Derived:
-    """An entry as it follows from its run folders, with the checks of these folders.
+    """An entry that was derived from its run folders, with the checks of these folders.
 
     ``missing`` are the failed checks with which an entry can be submitted as a partial one.
     """
@@ -201,7 +201,7 @@ def _differs(path: Path, text: str) -> bool:
 
 
 def _warnings(entry: Entry, runs: Sequence[RunFolder]) -> Iterator[str]:
-    """Yield what a reader of the entry should know."""
+    """Yield the warnings of the entry."""
     code = entry.provenance.runs
     if any(run.dirty for run in code):
         yield "the code had changes that are not in its commit"

@@ -65,7 +65,7 @@ def verify(path: Path, paths: Sequence[Path], *, replayed: bool = False, env: st
 
 
 def _comparison(stated: Entry, derived: Entry) -> Iterator[Check]:
-    """Yield the checks that the parts of an entry are those that its run folders have."""
+    """Yield checks of whether each part of an entry equals the part that is derived from its run folders."""
     yield equal("kind", derived.kind, stated.kind)
     yield equal("partial", derived.partial, stated.partial)
     files = [

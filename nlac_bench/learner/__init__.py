@@ -1,1 +1,1 @@
-"""How weights change: losses, the learner (FSDP2), checkpoints."""
+"""Trains models: losses, the learner (FSDP2), checkpoints."""

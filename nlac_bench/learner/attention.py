@@ -56,7 +56,7 @@ def _by_path(
 
 
 def _mask(query: Tensor, key: Tensor) -> Tensor | None:
-    """Return the mask of the queries, which are the last tokens of the keys' path; None if they are all."""
+    """Return the mask of the queries (the last tokens of the keys' path); None if all tokens are queries."""
     asked, given = query.shape[2], key.shape[2]
     if asked == given:
         return None

@@ -126,7 +126,7 @@ class TokenBatch:
 
 
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:
-    """Pack ``sequences``, sorted by their tokens, into rows of ``row_tokens``: each where it first fits.
+    """Pack ``sequences``, sorted by their tokens, into rows of ``row_tokens`` by first fit.
 
     Sorting puts sequences with a common beginning next to each other; a CPU computes that beginning once
     (``prefixes.py``). A sequence longer than ``row_tokens`` gets its own row. The cost of attention

@@ -70,7 +70,7 @@ def _write_shards(learner: Learner, folder: Path) -> None:
     """Write each rank's file into ``folder``, and return when all are on the disk."""
     file = folder / rank_file(dist.get_rank())
     tensor_file.write(file, _tensors(learner) | _optimizer_tensors(learner))
-    sync(file)  # not the folder, in which other ranks still write
+    sync(file)  # only the file: other ranks still write to the folder
     dist.barrier()
 
 
@@ -100,7 +100,7 @@ def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 @collective
 def _problems(learner: Learner, path: Path, index: Index) -> list[str | None]:
-    """Return on rank 0 why each rank cannot load the checkpoint; None for a rank that can."""
+    """Return on rank 0 the reason why each rank cannot load the checkpoint, None for a rank that can."""
     problem = None
     try:
         stored, optimizer = _read(learner, path, index)

@@ -121,9 +121,9 @@ def check_files(path: Path, index: Index, names: Iterable[str]) -> None:
     """Check that the files ``names`` of the checkpoint ``path`` are those that were written.
 
     Raises:
-        CheckpointError: one is missing, not listed, or has another size or content.
+        CheckpointError: a file is missing, not listed, or has another size or content.
     """
-    for name in sorted(names):  # the error names the same file for every hash seed
+    for name in sorted(names):  # sorted, so that the error does not depend on the hash seed
         file, expected = path / name, index.files.get(name)
         if expected is None:
             problem = f"is not listed in {NAME}"

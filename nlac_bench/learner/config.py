@@ -48,7 +48,7 @@ class TrainConfig(Settings):
     """
 
     ONLY_STORED: ClassVar[frozenset[str]] = frozenset()
-    """Settings that determine what is stored of a run, but not what is learned and measured."""
+    """Settings that determine only what a run stores, not what it learns and measures."""
 
     budget: str = Field(
         "steps=200", description="when training ends: steps=N (gradient steps), env_steps=N or tokens=N"

@@ -55,7 +55,7 @@ class Learner:
             causal_lm = add_lora(causal_lm, config.lora)
         self.model = PolicyModel(causal_lm, config.heads).train()
         self._shard(self.model, config.activation_checkpointing)
-        self.master = dict(self.model.named_parameters())  # the shards, also while FSDP has gathered weights
+        self.master = dict(self.model.named_parameters())  # shards, even while FSDP gathers
         self.parameters = [p for p in self.master.values() if p.requires_grad]
         self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
             self.parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
@@ -71,7 +71,7 @@ class Learner:
 
         Args:
             batch: the whole batch; each rank computes its part.
-            loss: is sent to all ranks. It may add to ``sums_N`` and changes nothing else.
+            loss: is sent to all ranks. The loss may add to ``sums_N`` and must change nothing else.
             sums_N: zeros on the CPU, such as one for each sequence. Afterwards they are sums over all ranks.
 
         Returns:
@@ -81,7 +81,7 @@ class Learner:
         micro_batches = self._micro_batches(share.part(batch))
         for i, micro in enumerate(micro_batches):
             # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
-            # A single process, whose shard is everything, does so once, and gathers its weights once.
+            # A single process, whose shard is the whole model, reduces and gathers only once.
             now = self.mesh.size() > 1 or i == len(micro_batches) - 1
             self.model.set_requires_gradient_sync(now)  # type: ignore[operator]
             self.model.set_reshard_after_backward(now)  # type: ignore[operator]
@@ -263,7 +263,7 @@ class Learner:
             try:
                 for each in gathered:  # noqa: UP028 - `yield from` would close it
                     yield each
-            except GeneratorExit:  # the caller has had enough, but the other ranks gather all tensors
+            except GeneratorExit:  # the caller stopped early, but the other ranks gather all tensors
                 for _ in gathered:
                     pass
         ranks().end()
@@ -277,7 +277,7 @@ class Learner:
         return whole_tensors(self.model, self.master, None if slot == "policy" else self.ema)
 
     def _frozen(self, causal_lm: nn.Module) -> PolicyModel:
-        """Return a sharded copy of the current model, the frozen reference of the KL to it.
+        """Return a sharded copy of the current model, the frozen reference model of the KL divergence.
 
         Only this rank's shards are copied: until ``shard`` copies those, both models have the same weights.
         """
@@ -287,7 +287,7 @@ class Learner:
         return reference
 
     def _shard(self, model: PolicyModel, checkpointing: bool) -> None:
-        """Shard ``model``, whose weights rank 0 alone has."""
+        """Shard ``model``, whose weights only rank 0 has."""
         leads_others = self.mesh.size() > 1 and ranks().rank == 0
         whole = {name: p.data for name, p in model.named_parameters()} if leads_others else {}
         shard(model, self.mesh, self.config.precision, checkpointing)

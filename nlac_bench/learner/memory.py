@@ -1,8 +1,8 @@
-"""Estimates the memory of a rank in training, by what each part holds at the peak of a backward pass.
+"""Estimates the memory of a rank in training as the sum of its tensors at the peak of a backward pass.
 
 The peak of a rank that has taken a step before is at the beginning of a backward pass, when all activations,
 the accumulated gradients and the first logits exist, or at its end, when the gradients of the embeddings are
-reduced. Everything is counted in tensors; torch itself and its allocator's free blocks come on top. This
+reduced. Only tensors are counted, without torch itself and the free blocks of its allocator. This
 module does not import torch.
 """
 
@@ -118,7 +118,7 @@ def learner_bytes(
     bf16: bool,
     device: str,
 ) -> dict[str, float]:
-    """Return the bytes of a rank's tensors at the peak of training, by what they hold.
+    """Return the bytes of a rank's tensors at the peak of training, by their purpose.
 
     Args:
         learner: the method's fields of ``LearnerConfig``.
@@ -148,7 +148,7 @@ def learner_bytes(
     logits = min(tokens * shape.vocabulary, CHUNK_LOGITS[device])
     logits *= LOGIT_BYTES["bf16" if bf16 else "fp32"][bool(settings.kl_coef)]
     head = narrow * shape.vocabulary * shape.hidden * (not settings.lora_rank)
-    # At the end of the pass: the gradient of the embeddings, beside it in FSDP's buffer, and its shard.
+    # At the end of the pass: the gradient of the embeddings, its copy in FSDP's buffer, and its shard.
     reduced = shape.embeddings * (narrow + 4 + 4 / ranks) * (not settings.lora_rank)
     if activations + logits + head > reduced:
         return kept | {"activations": activations, "logits of a chunk": logits, "gradient of the head": head}
@@ -158,9 +158,9 @@ def learner_bytes(
 def _activations(shape: Shape, bf16: bool) -> float:
     """Return the bytes a token that autograd saves in a block.
 
-    Of both norms the input, the normalised input and the output; the rotated queries, keys, values, the
-    attended values twice; in the MLP the gate, its activation, the other half and their product. Norms
-    compute in float32.
+    Saved are, for both norms, the input, the normalised input and the output; for attention, the rotated
+    queries, keys, values, and the attended values twice; for the MLP, the gate, its activation, the other
+    half and their product. Norms compute in float32.
     """
     rest = 3 * shape.attention + 2 * shape.keys + 4 * shape.intermediate
     return 16 * shape.hidden + 2 * rest if bf16 else 4 * (6 * shape.hidden + rest)

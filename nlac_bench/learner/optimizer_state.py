@@ -10,7 +10,7 @@ from torch import Tensor
 from nlac_bench.errors import DataError
 
 ENTRIES = ("step", "exp_avg", "exp_avg_sq")
-"""What AdamW keeps for each parameter that it has updated."""
+"""The state that AdamW keeps for each parameter."""
 
 
 def settings(optimizer: torch.optim.Optimizer) -> dict[str, Any]:

@@ -35,7 +35,7 @@ EXIT_SECONDS = 20
 
 
 class RankError(NlacBenchError):
-    """A rank has ended, so that the learner, of which it had a part, cannot be used any more."""
+    """A rank has ended, so the learner that was sharded over it can no longer be used."""
 
 
 class Numbered(Protocol):
@@ -87,7 +87,7 @@ class Ranks:
             self._send((function, number, args, kwargs))
 
     def end(self) -> None:
-        """On rank 0, mark the call as complete; one that is not leaves the ranks in an unknown state."""
+        """On rank 0, mark the call as complete; an incomplete call leaves the ranks in an unknown state."""
         self._busy = False
 
     def new_number(self) -> int:
@@ -115,7 +115,7 @@ class Ranks:
                     learners[number] = function(*args, **kwargs)
 
     def release(self) -> None:
-        """On rank 0, let the other ranks end; after a failed call, they do when they lose the connection."""
+        """On rank 0, let the other ranks end; after a failed call, they end when they lose the connection."""
         if self._busy:
             _exit_soon()
         else:
@@ -170,7 +170,9 @@ def reported() -> Iterator[None]:
 
 
 def follow() -> None:
-    """Execute the calls of rank 0 until it ends. A signal to stop does not end this rank; rank 0 asks for it.
+    """Execute the calls of rank 0 until it ends.
+
+    A signal to stop does not end this rank; rank 0 asks whether one has arrived.
 
     Raises:
         SystemExit: rank 0 has ended with an error, whose message it has printed.

@@ -37,7 +37,7 @@ def rank_file(rank: int) -> str:
 
 
 def rows_of(rank: int, world_size: int, rows: int) -> range:
-    """Return the rows of a tensor with so many ``rows`` that ``rank`` has."""
+    """Return the range of rows that ``rank`` has of a tensor with ``rows`` rows."""
     each = -(-rows // world_size)
     return range(min(rank * each, rows), min((rank + 1) * each, rows))
 

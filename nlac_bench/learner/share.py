@@ -1,8 +1,8 @@
 """Divides a batch over the ranks by its rows.
 
-Rank 0 packs the whole batch and sends it to all ranks; each computes its own rows, and rank 0 collects what
-was read. A rank without rows computes one token without a loss, since every forward and backward pass is a
-collective operation.
+Rank 0 packs the whole batch and sends it to all ranks; each computes its own rows, and rank 0 collects the
+values that were read. A rank without rows computes one token without a loss, since every forward and backward
+pass is a collective operation.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def own_rows(batch: TokenBatch) -> slice:
     rank, world = dist.get_rank(), dist.get_world_size()
     tokens_B = (batch.segment_ids != 0).sum(1)
     ends_B = tokens_B.cumsum(0)
-    rank_B = (2 * ends_B - tokens_B) * world // (2 * ends_B[-1])  # the rank is that of the row's middle token
+    rank_B = (2 * ends_B - tokens_B) * world // (2 * ends_B[-1])  # the row's middle token determines the rank
     start, stop = (int((rank_B < r).sum()) for r in (rank, rank + 1))
     return slice(start, stop)
 
@@ -44,7 +44,8 @@ def collected(own_BT: Tensor, batch: TokenBatch) -> Tensor:
     """Return on rank 0 the values that all ranks computed for ``batch``, ``[B, T]`` or ``[B, T, H]``.
 
     Args:
-        own_BT: the values of ``part(batch)``, on the CPU, as wide as ``batch``. The other ranks return them.
+        own_BT: the values of ``part(batch)``, on the CPU, as wide as ``batch``; ranks other than 0 return
+            these values.
     """
     rank, world = dist.get_rank(), dist.get_world_size()
     if world == 1:

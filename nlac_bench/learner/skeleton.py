@@ -1,4 +1,4 @@
-"""Builds a model on all ranks without its weights on each of them: rank 0 loads them and sends the shards."""
+"""Builds a model on all ranks although only rank 0 loads the weights: rank 0 sends the shards."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Skeleton:
         """
         with no_init_weights():
             model: Any = self.kind(self.config)
-        model.tie_weights()  # transformers does so when it initializes weights
+        model.tie_weights()  # transformers does the same when it initializes weights
         model.set_attn_implementation(self.attention)
         built: nn.Module = model
         return built
@@ -47,7 +47,7 @@ def fill(model: nn.Module, whole: Mapping[str, Tensor]) -> None:
         whole: on rank 0, its weights before it was sharded.
     """
     for name, parameter in model.named_parameters():
-        assert isinstance(parameter, DTensor)  # the root of FSDP2 shards all that its blocks do not
+        assert isinstance(parameter, DTensor)  # FSDP2's root module shards the parameters outside the blocks
         like: dict[str, Any] = {"dtype": parameter.dtype, "device": parameter.device}
         full = (
             whole[name].to(parameter.device) if dist.get_rank() == 0 else torch.empty(parameter.shape, **like)

@@ -1,4 +1,4 @@
-"""Reads what torchrun tells a process in its environment variables. This module does not import torch."""
+"""Reads the environment variables that torchrun sets for a process. This module does not import torch."""
 
 import os
 

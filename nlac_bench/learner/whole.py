@@ -30,7 +30,7 @@ def whole_tensors(
 
 
 def _adapter(model: nn.Module, master: Mapping[str, Tensor], module_name: str) -> Tensor:
-    """Return what a LoRA module adds to its weight; peft's own merge does not support shards."""
+    """Return the product of the adapters of a LoRA module; peft's own merge does not support shards."""
     a, b = (_full(master[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
     module: Any = model.get_submodule(module_name)
     scaling: float = module.scaling["default"]

@@ -1,1 +1,1 @@
-"""Playing episodes: engines that sample text, the driver, recorded calls."""
+"""Plays episodes: engines that sample text, the driver, recorded calls."""

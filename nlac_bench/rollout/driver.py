@@ -25,7 +25,7 @@ _HEAVY = ("messages", "tools", "policy", "usage")
 """Keys of ``info`` that are not stored with the episode: the same for all episodes of a task, or (``usage``)
 counted elsewhere."""
 _IN_STEP = "the environment was taking a step"
-"""Note of a cancellation: the agent had done its part, so what took too long is not its fault."""
+"""Reason of a cancellation: the agent had answered, so the time-out is not its fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class Driver:
                 if isinstance(error, Exception)
                 else RuntimeError(f"sys.exit({error.code!r}) was called")
             )
-        message = redact(str(fault))[:2000]  # first, because half a secret would not be recognised
+        message = redact(str(fault))[:2000]  # redact first: half a secret would not be recognised
         return Failure(
             spec, kind, type(fault).__name__, message, len(episode.turns), episode.usage,
             time.perf_counter() - began, trace,
@@ -323,7 +323,7 @@ def _cut(episode: Episode, reason: str) -> None:
 
 
 def _stop_by_filter(episode: Episode, role: str) -> None:
-    episode.task_id = episode.task_id or str(episode.seed)  # empty if the first observation was stopped
+    episode.task_id = episode.task_id or str(episode.seed)  # empty if `reset` was stopped
     episode.success, episode.end_reason = None, CONTENT_FILTER
     episode.info["content_filter"] = role
 

@@ -1,4 +1,4 @@
-"""Budgets of an episode and of a whole run, and the count of what is spent."""
+"""Budgets of an episode and of a whole run, and counts of the resources spent."""
 
 import time
 from dataclasses import dataclass, field, fields

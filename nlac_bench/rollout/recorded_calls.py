@@ -25,7 +25,7 @@ from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Ro
 
 _FORMAT = 1
 _BEGIN = b'{"format": '
-"""How every line begins; a file whose incomplete last line differs is not a recording."""
+"""The beginning of every line; a file whose incomplete last line differs is not a recording."""
 
 
 class ReplayError(NlacBenchError):
@@ -66,7 +66,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
     """
     path = Path(path)
     if path.exists():
-        _read(path)  # before anything is cut off: the file may be something else
+        _read(path)  # read before the end is cut off: the file may not be a recording
         _cut_torn_line(path)
     lock = threading.Lock()
 
@@ -83,7 +83,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
         }  # fmt: skip
         line = json.dumps(row if stopped is None else {**row, "content_filter": True})
         try:
-            with lock, path.open("ab", buffering=0) as file:  # one write, so lines of processes do not mix
+            with lock, path.open("ab", buffering=0) as file:  # one write: lines must not mix
                 file.write(redactor().json(line).encode() + b"\n")
         except OSError as error:
             raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None

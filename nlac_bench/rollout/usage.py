@@ -7,7 +7,7 @@ from typing import Any
 from nlac_bench.types import Usage
 
 MOST = 10**12
-"""The largest number of calls, tokens, US dollars or seconds that is believed. No run reaches it, and sums of
+"""The largest plausible number of calls, tokens, US dollars or seconds. No run reaches it, and sums of
 such numbers can be written as JSON."""
 
 _NAMES = tuple(f.name for f in fields(Usage))

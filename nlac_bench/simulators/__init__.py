@@ -1,1 +1,1 @@
-"""A customer, a grader of answers, an oracle of 20 questions; no model."""
+"""Simulators without a model: a customer, a grader of answers, and an oracle for twenty questions."""

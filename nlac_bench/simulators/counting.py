@@ -1,4 +1,4 @@
-"""Lists the words of the small numbers, for readers of text."""
+"""Lists the words for small numbers, which the simulators read."""
 
 NUMBERS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

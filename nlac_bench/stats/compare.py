@@ -187,7 +187,7 @@ def compare_all(
 
 
 def comparison_table(results: Sequence[Comparison]) -> str:
-    """Return several comparisons as one text table, including the denominators, and what it leaves out."""
+    """Return several comparisons as one text table, including the denominators and the tasks left out."""
     header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
     header += ["scored A", "scored B", "filtered A", "filtered B"]
     rows = []

@@ -57,7 +57,7 @@ class AlgorithmComparison:
     @property
     def verdict(self) -> Verdict:
         """``A better`` or ``B better`` only if the interval excludes 0."""
-        # the p-value and the interval are of the same error and quantile
+        # the p-value and the interval use the same error and quantile
         return decided(self.p_value, self.difference, self.difference)
 
     def to_json(self) -> dict[str, object]:
@@ -182,7 +182,7 @@ def _by_world(
 ) -> tuple[Sequence[MeasuredRun], Sequence[MeasuredRun], tuple[int, ...]]:
     """Return the runs of both sides in the order of their worlds, and the worlds.
 
-    If all runs played the same world, or the environment has no worlds, they are returned as they are.
+    If all runs played the same world, or the environment has no worlds, they are returned unchanged.
 
     Raises:
         NotComparableError: a world has no run, or more than one, on one of the sides.

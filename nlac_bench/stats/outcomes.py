@@ -43,7 +43,7 @@ class Counts:
 
     @property
     def complete(self) -> bool:
-        """Whether no episode is still to be played."""
+        """Whether all episodes have been played."""
         return self.owed + self.infra_errors == 0
 
     def to_json(self) -> dict[str, int]:
@@ -209,7 +209,7 @@ def finite_return(episode: Episode) -> float:
     """Return the episode's return.
 
     Raises:
-        RunFolderError: it is NaN or infinite.
+        RunFolderError: the return is NaN or infinite.
     """
     value = episode.total_reward
     if not math.isfinite(value):

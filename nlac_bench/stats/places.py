@@ -1,10 +1,10 @@
 """Places on a board as intervals, from the significant differences among all pairs of its entries.
 
 "Shares a place where the difference is not significant" is not transitive: A and B, and B and C, may not be
-told apart although A is better than C. An interval of places for each entry is. If the pairs' tests together
-make an error with a probability of at most 5 % (Holm over all pairs), then all intervals hold at once with at
-least 95 % (Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 2024). docs/statistics.md shows
-how often they hold in simulations.
+distinguished although A is better than C. An interval of places for each entry is. If the pairs' tests
+together make an error with a probability of at most 5 % (Holm over all pairs), then all intervals hold at
+once with at least 95 % (Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 2024).
+docs/statistics.md shows how often they hold in simulations.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
-"""The error of a difference between two entries of a board, and what it would take to see that difference.
+"""The error of a difference between two entries of a board, and the tasks needed to detect the difference.
 
 For algorithms the spread between seeds is pooled over all entries of the board. ``compare_algorithms``
-estimates it from two algorithms; with two seeds each that is two numbers, which are too small by luck now and
-then, and among the many pairs of a board one such pair is almost certain. docs/statistics.md shows both.
+estimates it from two algorithms; with two seeds each, the estimate is sometimes far too small by chance, and
+among the many pairs of a board this is almost certain to occur. docs/statistics.md shows both.
 """
 
 import math
@@ -75,11 +75,11 @@ def paired_error(means_a: Floats, means_b: Floats, *, single: bool) -> PairError
 
 
 def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
-    """Return the error of the difference of each pair of algorithms, in the order of ``combinations``.
+    """Return the error of the difference for each pair of algorithms, in the order of ``combinations``.
 
     As in an analysis of variance, the spread between seeds is taken to be the same for all algorithms. The
-    error has the degrees of freedom of this spread, as if only seeds mattered: Satterthwaite's are more, and
-    too many where the spread is estimated too small.
+    error has the degrees of freedom of this spread, as if only seeds varied. Satterthwaite's formula gives
+    more, which is too many if the spread is underestimated.
 
     Args:
         means_ST: for each algorithm ``[seeds, tasks]`` success rates of the same tasks; at least two seeds
@@ -94,8 +94,8 @@ def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
         a, b = means_ST[i], means_ST[j]
         by_task = a.mean(axis=0) - b.mean(axis=0)
         over_tasks = float(by_task.var(ddof=1)) / n
-        # The noise of single episodes is in both parts, so it is left out of the spread of seeds. Together
-        # they are at least the spread of seeds alone.
+        # The noise of single episodes is in both parts, so it is left out of the spread of seeds. The sum of
+        # both is at least the spread of seeds alone.
         seeds = between * (1 / len(a) + 1 / len(b))
         over_seeds = max(seeds - noise[i] - noise[j], seeds - over_tasks, 0.0)
         results.append(PairError(float(by_task.mean()), over_seeds, over_tasks, n, min(df, n - 1)))
@@ -105,7 +105,7 @@ def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
 def algorithm_interval(means_ST: Floats) -> Interval:
     """Return the interval of one algorithm's success rate over further training seeds and tasks.
 
-    Of two intervals the wider one is used: Student's t with the spread of seeds and of tasks and
+    The wider of two intervals is used: Student's t with the spread of seeds and of tasks and
     Satterthwaite's degrees of freedom, as in ``seed_errors.hierarchical_error`` but without resampling; and
     ``rate_interval`` of the tasks, which has a width without any observed spread.
 

@@ -43,7 +43,7 @@ def algorithm_error(
 
     Also return its degrees of freedom and its method.
 
-    Of two standard errors the one with the wider interval is used:
+    Of two standard errors, the one with the wider interval is used:
 
     - ``hierarchical_error``, the bootstrap over seeds and tasks, or ``world_error`` for ``paired`` seeds;
     - the error of a single paired comparison (``paired_moments``, clustered by task), in which the seeds of a
@@ -104,7 +104,7 @@ def world_error(
 ) -> tuple[float, float]:
     """Return the standard error of the mean difference of two algorithms, and its degrees of freedom.
 
-    Both algorithms have a run in each world, so that what a world adds to both does not count. Worlds and
+    Both algorithms have a run in each world, so the effect of a world on both cancels. Worlds and
     tasks are drawn with replacement as seeds and tasks are in ``hierarchical_error``, each world for both
     algorithms together.
 

@@ -1,1 +1,1 @@
-"""Methods × environments × seeds: plan, play, report."""
+"""Plans, plays and reports sweeps: methods × environments × seeds."""

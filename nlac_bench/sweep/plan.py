@@ -120,7 +120,7 @@ def done(folder: Path) -> bool:
     """Return whether the run in ``folder`` exists, can be read, and all of its episodes are recorded."""
     try:
         return (folder / "manifest.json").exists() and not RunFolder.open(folder).owed()
-    except RunFolderError:  # resuming it fails with a message that names what is damaged
+    except RunFolderError:  # resuming the run fails with a message that names the damage
         return False
 
 

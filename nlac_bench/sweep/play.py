@@ -51,7 +51,7 @@ class SweepJob:
         """Check that an existing run in the folder was started with these settings.
 
         Raises:
-            ConfigError: it was started with other settings.
+            ConfigError: the run was started with other settings.
         """
         if not (self.folder / "manifest.json").exists():
             return

@@ -26,7 +26,7 @@ class Played:
     measured: MeasuredRun
     validations: tuple[dict[str, Any], ...]
     cost: dict[str, float]
-    """By the names of ``AXES``: gradient steps, environment steps, generated tokens and training seconds."""
+    """Cost by the names of ``AXES``: gradient steps, environment steps, generated tokens, seconds."""
 
     def steps_to(self, success: float) -> int | None:
         """Return the gradient steps at the first validation with at least ``success``, or None."""
@@ -106,7 +106,7 @@ def _read_all(folders: Mapping[K, Path]) -> tuple[dict[K, MeasuredRun], dict[K, 
 
 
 def _read(status: Status, reader: Callable[[], T]) -> tuple[T | None, Status]:
-    """Return the run that ``reader`` reads if it is finished, and its status."""
+    """Return the result of ``reader`` if the run is finished, else None; and the run's status."""
     if not status.finished:
         return None, status
     try:
@@ -119,7 +119,7 @@ def _played(cell: Cell, out: Path, folder: Path) -> Played:
     """Read a finished run.
 
     Raises:
-        RunFolderError: it is damaged.
+        RunFolderError: the folder is damaged.
     """
     path = cell.folder(out)
     try:

@@ -34,7 +34,7 @@ class Difference:
     why_not: str | None = None
 
     def to_json(self) -> dict[str, float | str | None]:
-        """Return the difference as ``comparison.json`` has it."""
+        """Return the difference in the format of ``comparison.json``."""
         mean, low, high = astuple(self.estimate)
         others = {name: value for name, value in vars(self).items() if name != "estimate"}
         return {"mean": mean, "low": low, "high": high, **others}

@@ -46,8 +46,10 @@ FINISHED, NOT_STARTED = Status("finished"), Status("not started")
 
 @dataclass(frozen=True)
 class CellCount:
-    """How many of the planned seeds of a method on an environment finished and failed; ``reason`` tells what
-    happened to the others (None if all finished)."""
+    """Numbers of planned, finished and failed seeds of a method on an environment.
+
+    ``reason`` describes the seeds that did not finish (None if all finished).
+    """
 
     method: str
     env: str
@@ -130,7 +132,7 @@ def transfer_status(sweep: Sweep, cell: Cell, out: Path, to: str) -> Status:
 
 
 def failure_path(folder: Path) -> Path:
-    """Return the file that tells why the run in ``folder`` failed."""
+    """Return the file with the reason why the run in ``folder`` failed."""
     return folder.with_name(f"{folder.name}.failure.json")
 
 
@@ -146,7 +148,7 @@ def record_failure(folder: Path, code: int, output: bytes) -> Status:
         RunFolderError: the file cannot be written.
     """
     how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-    # redacted before it is shortened, which could leave a part of a key
+    # redact first: shortening could leave a part of a key
     message = redact(error_message(output.decode(errors="replace")))
     reason = one_line(f"{how}: {message}")
     write_atomically(failure_path(folder), json.dumps({"exit_code": code, "reason": reason}))

@@ -1,8 +1,8 @@
 """Measures whether a model's critic knows the form of ``shop_worlds`` and nothing of the rules of a world.
 
 Two measurements on the easy test tasks: whether the evaluator's verdict follows the predicted outcome, and
-whether the predicted outcome tells which procedure a world demands. The latter is measured where only the
-rules decide: before the call that changes the order, of an agent that has made no mistake.
+whether the predicted outcome reveals the procedure that a world demands. The latter is measured where only
+the rules decide: before the call that changes the order, of an agent that has made no mistake.
 """
 
 import asyncio
@@ -55,11 +55,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a model says about the probes.
+    """The answers of a model to the probes.
 
-    ``flips`` has for each probe whether the verdict flips with the outcome of the future: the first readable
-    one of the probe. ``said_PS`` has for each probe (P) and sample (S) 1 if the future predicts success, 0 if
-    failure, and 0.5 if it could not be read.
+    ``flips`` states for each probe whether the verdict changes with the outcome of its first readable future.
+    ``said_PS`` has for each probe (P) and sample (S) 1 if the future predicts success, 0 if failure, and 0.5
+    if it could not be read.
     """
 
     flips: Sequence[bool]

@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Ahead:
     """Plays one iteration ahead with the weights before this iteration's update.
 
-    The learner computes in a thread of its own meanwhile. ``learn`` returns after both have ended, so the
+    At the same time, the learner computes in its own thread. ``learn`` returns after both have ended, so the
     weights change only between episodes, and those that play are older by exactly one update.
 
     Args:
@@ -56,5 +56,5 @@ class Ahead:
             self._next.cancel()
             await asyncio.wait([self._next])
             if not self._next.cancelled():
-                self._next.exception()  # marks it as read; an error of unused episodes does not matter
+                self._next.exception()  # marks the error as retrieved: the episodes are not used
         self._thread.shutdown()

@@ -95,7 +95,7 @@ def _progress(state: Mapping[str, Any]) -> Progress:
 
 
 def _check_best(best: Path, progress: Progress) -> None:
-    if progress.best < 0:  # no validation has been complete
+    if progress.best < 0:  # no validation is complete yet
         return
     result = find_folder(best)
     try:

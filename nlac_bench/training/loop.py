@@ -96,7 +96,7 @@ class TrainingLoop:
     async def iterate(self) -> None:
         """Run and log one iteration; validate and save if they are due."""
         began, before = time.monotonic(), self.progress.gradient_steps
-        self.engine.metrics()  # resets the counters, which included the last validation
+        self.engine.metrics()  # this resets the counters, which included the last validation
         self.on_phase("playing")
         episodes = await (self.ahead.episodes if self.ahead else self.play)(self.progress.iteration)
         self.on_phase("learning")
@@ -116,7 +116,7 @@ class TrainingLoop:
             probed = await self.measured(episodes, deep)
         self.log({"kind": "iteration", **self.where(), **metrics, **probed, **engine})
         best = played is not None and self.judge(*played)
-        # Always save a new best: after a crash, `last` must know the success of `best`.
+        # Always save after a new best: `last` must contain the success of `best` after a crash.
         if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):
             self.save()
 
@@ -237,7 +237,7 @@ class TrainingLoop:
         self._restart_logs_after(self.progress.iteration)
 
     def _restart_logs_after(self, iteration: int) -> None:
-        """Remove what an interrupted process wrote about iterations that will be repeated."""
+        """Remove the lines of an interrupted process about iterations that will be repeated."""
         for log in self.logs:
             log.restart_after(iteration)
 

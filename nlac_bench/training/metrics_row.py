@@ -56,7 +56,7 @@ _KINDS: dict[str, type[_Row]] = {"iteration": _Iteration, "validation": _Validat
 
 
 def fault_of(row: Mapping[str, Any], kind: str) -> str | None:
-    """Return what is wrong with a row; None if nothing is.
+    """Return the fault of a row, or None.
 
     Args:
         kind: ``iteration`` or ``validation``, of ``metrics.jsonl``; or ``compared``, a validation in the

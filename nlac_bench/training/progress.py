@@ -1,4 +1,4 @@
-"""Counts what a training run has spent, and keeps its best validation success."""
+"""Counts the resources that a training run has spent, and keeps its best validation success."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,8 +60,8 @@ class Progress:
     def check_idle(self, budget: Budget) -> None:
         """Raise an error if the budget would be spent without learning, or never be spent.
 
-        A budget of environment steps or tokens may end with iterations without a gradient step, as where all
-        episodes succeed, but not consist of them.
+        A budget of environment steps or tokens may end with iterations without a gradient step, for example
+        because all episodes succeed, but must not consist of them only.
 
         Raises:
             NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step.

@@ -84,7 +84,7 @@ class TrainingResult:
         return "\n".join([*lines, *self.advice()])
 
     def advice(self) -> list[str]:
-        """What to try where little was learned; empty elsewhere."""
+        """Advice if little was learned; else empty."""
         if self.overflowed > MUCH_UNPARSEABLE:
             return [
                 "advice: use a model with a longer context, because the conversations of "

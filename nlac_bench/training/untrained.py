@@ -23,8 +23,8 @@ def check_base(prepared: Prepared) -> None:
     """Check that the run that ``--base`` names measured the model, tasks and seeds that this run starts with.
 
     Raises:
-        ConfigError: it is unfinished, its configuration contains a secret, or its tasks, seeds, conditions or
-            model differ; the message lists each difference.
+        ConfigError: the run is unfinished, its configuration contains a secret, or its tasks, seeds,
+            conditions or model differ; the message lists each difference.
         RunFolderError: its folder contains a link.
     """
     path = prepared.config.base

@@ -46,7 +46,7 @@ class NLAC(LanguagePolicyIteration):
         self._distilled: list[TokenSequence] = []
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what losses use of the algorithm: several ranks receive it with each of them."""
+        """Return what the losses read from the algorithm; it is sent to all ranks with each loss."""
         return {"config": self.config}
 
     def learnable(self, transition: Transition) -> bool:
@@ -96,7 +96,7 @@ class NLAC(LanguagePolicyIteration):
     ) -> Metrics | None:
         """Take a gradient step of θ, then update θ̄ if there is one; None without sequences.
 
-        ``loss`` adds to ``losses_N``, which has zeros before.
+        ``loss`` adds to ``losses_N``, which contains zeros at first.
         """
         if not critic and not policy:
             return None

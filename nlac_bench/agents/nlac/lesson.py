@@ -34,7 +34,7 @@ class Lesson:
 
     @property
     def refined(self) -> str | None:
-        """The text of a^r if a refinement made it."""
+        """The text of a^r if it was produced by a refinement."""
         return self.proposed.text if self.proposed and self.rounds else None
 
     def keep(self) -> None:
@@ -68,7 +68,7 @@ class Encoder:
     def fits(self, transition: Transition) -> bool:
         """Return whether the prompt of L1 or of L2 is short enough to be trained on.
 
-        Neither ever is if it is not now, so such a transition would take a draw from others.
+        A prompt that is too long stays too long, so drawing such a transition again would be useless.
         """
         return self.policy_fits(transition) or self._fits(
             self._prompt_ids(self._prompts.successor(transition.state, transition.action))
@@ -107,7 +107,7 @@ class Encoder:
         return self._sequence(self._state_ids(t.state, prompt), answer, lesson.weight, group, "critic")
 
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
-        """Return the sampled tokens if they mean the action after ``prompt`` too, else those of its text.
+        """Return the sampled tokens if they encode the action after ``prompt``, else the tokens of its text.
 
         They do not if a thought was rewritten, or if the refiner's prompt numbered identifiers differently.
         """

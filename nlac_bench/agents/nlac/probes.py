@@ -74,7 +74,7 @@ def refined(lesson: Lesson) -> bool:
 async def continued(
     resources: Resources[Any], lesson: Lesson
 ) -> tuple[Continued, Continued] | tuple[None, None]:
-    """Return how the played and the refined action went on; None if the state cannot be reached again.
+    """Return the continuations of the played and the refined action; None if the state cannot be reached.
 
     Both continue in forks of the same state, which is reached by playing the episode's actions again.
     """

@@ -1,4 +1,4 @@
-"""What is stored of a language critic's texts: the lines of ``critiques.jsonl`` and ``probes.jsonl``.
+"""The records of a language critic's texts: the lines of ``critiques.jsonl`` and ``probes.jsonl``.
 
 A line is ``dataclasses.asdict`` of a record; ``nlac_bench.harness.runs.critiques`` reads it again.
 """
@@ -21,7 +21,7 @@ class Reading:
     """The version of the weights that wrote the texts."""
     task: str
     trial: int
-    """-1 if unknown: a checkpoint of an earlier version of nlac-bench does not contain it."""
+    """-1 if unknown, as in checkpoints of versions that did not store it."""
     seed: int
     step: int
     """The number of the action in its episode, from 0."""
@@ -67,7 +67,7 @@ class CritiqueRecord(Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class Continued:
-    """How the environment went on after an action that was taken in a fork of the transition's state."""
+    """The continuation of an action that was taken in a fork of the transition's state."""
 
     success: bool
     turns: int
@@ -88,4 +88,4 @@ class ProbeRecord(Reading):
     played_on: Continued | None
     """The continuation after the played action, by the policy of this iteration; None if not played."""
     refined_on: Continued | None
-    """The continuation after the refined action, likewise."""
+    """The continuation after the refined action; None if not played."""

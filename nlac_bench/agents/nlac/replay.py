@@ -18,9 +18,8 @@ class Replay:
     """Proportional prioritised replay (Schaul et al. 2016, section 3.3).
 
     A transition's priority is its critic loss (mean over the target's tokens) to the power ``alpha``. New
-    transitions get the largest priority so far, so that each is drawn soon. The loss of one that was drawn,
-    but was not among those that were then learned from, is halved: a transition that can never be learned
-    from does not keep its priority.
+    transitions get the largest priority so far, so that each is drawn soon. If a transition was drawn but
+    could not be learned from, its loss is halved, so that it does not keep its priority.
 
     Importance weights correct the bias of the draw: w_i = (N · P(i))^(−β), divided by the largest weight of
     the batch. β grows linearly from ``beta`` to 1 over the training (section 3.4), because the bias matters
@@ -46,7 +45,7 @@ class Replay:
         self.iteration = 0
         """The number of the training iteration; ages of transitions are measured in iterations."""
         self._drawn: set[int] = set()
-        """The transitions that were drawn and have not been learned from since."""
+        """The transitions that were drawn but not learned from afterwards."""
         self._learned = False
         self._rng = np.random.default_rng(seed)
 

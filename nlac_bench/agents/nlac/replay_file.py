@@ -21,7 +21,7 @@ from nlac_bench.files import replace_file
 from nlac_bench.redaction import redactor
 
 FORMAT = 2
-"""Files of format 1 had the whole conversation in each transition. They belong to other methods."""
+"""Files of format 1 contain the whole conversation in each transition. They belong to other methods."""
 MAX_LINE = 256 * 2**20
 """Maximum number of characters of a line; the first one has two numbers a transition."""
 _PLAIN = tuple(
@@ -99,7 +99,7 @@ def _row(group: Sequence[Transition], worlds: list[tuple[str, str, str]]) -> dic
     prompts: dict[int, Sequence[int]] = {}
 
     def reference(state: State | None) -> list[int | None] | None:
-        """Return the numbers of its messages, of its prompt's tokens, and their count."""
+        """Return the number of messages, the index of the prompt's tokens, and the number of tokens."""
         if state is None or state.prompt_ids is None:
             return None if state is None else [len(state.messages), None, None]
         ids = state.prompt_ids
@@ -110,7 +110,7 @@ def _row(group: Sequence[Transition], worlds: list[tuple[str, str, str]]) -> dic
     rows = [
         {
             **{name: getattr(t, name) for name in _PLAIN},
-            # Mostly the message after the state.
+            # In most cases this is the message after the state.
             "action": None if _next_content(messages, t.state) == t.action else t.action,
             "action_ids": None if t.action_ids is None else list(t.action_ids),
             "state": reference(t.state),

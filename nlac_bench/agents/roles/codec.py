@@ -30,7 +30,7 @@ _WRITTEN = re.compile(r"~(?:(~)|(\d+)(?![\d]))")
 
 @functools.lru_cache(maxsize=4096)
 def _split(text: str, identifier: re.Pattern[str]) -> tuple[str, ...]:
-    """Return ``text`` in parts, of which every second one, from index 1 on, is an identifier.
+    """Split ``text`` into parts; the parts at odd indices are identifiers.
 
     The result is cached: the messages of a conversation are in the prompts of all roles and of later turns.
     """

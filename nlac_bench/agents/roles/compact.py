@@ -79,7 +79,7 @@ class CompactPrompts:
         return _prompt(text + earned(transition) + FUTURE + codec.encode(_safe(target)) + BACKUP, codec)
 
     def parse_ending(self, written: str, target: str) -> str | None:
-        """Return the answer's reasons with the outcome of ``target``; None if the answer is no future.
+        """Return the answer's reasons with the outcome of ``target``; None if the answer is not a future.
 
         The reasons say what was done, which the outcome does not change. If the answer repeats what was
         heard, those clauses are taken from ``target``.

@@ -112,7 +112,7 @@ class RolePrompts(Protocol):
         """Return the outcome that ``future`` predicts; None if it names no outcome."""
 
     def with_outcome(self, future: str, outcome: Outcome) -> str:
-        """Return ``future``, which names an outcome, with ``outcome`` in its place."""
+        """Return ``future`` with its outcome replaced by ``outcome``."""
 
     def hashes(self) -> dict[str, str]:
         """Return hashes that identify the prompts, for a run's manifest."""
@@ -124,7 +124,7 @@ class ExplainingPrompts(RolePrompts, Protocol):
 
     @property
     def explains(self) -> bool:
-        """Whether the model writes them; one that thinks aloud does."""
+        """Whether the model writes reasons; models that write thoughts do."""
 
     def ending(self, transition: Transition, target: str) -> Prompt:
         """Return the prompt for the reasons of a terminal target: a backup without a next action.
@@ -134,14 +134,14 @@ class ExplainingPrompts(RolePrompts, Protocol):
         """
 
     def parse_ending(self, written: str, target: str) -> str | None:
-        """Return ``target`` with the reasons of the answer; None if it has none that fit ``target``."""
+        """Return ``target`` with the reasons of the answer; None if no reasons in it fit ``target``."""
 
 
 class ComparingPrompts(RolePrompts, Protocol):
     """``RolePrompts`` with two further roles, which NLRL has instead of evaluator and refiner."""
 
     def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """Return the prompt for a language value from K futures of an action; the answer is like a future."""
+        """Return the prompt for a language value from K futures of an action; the answer is a future."""
 
     def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
         """Return the prompt for a choice; the answer is the number of the best (action, value) pair."""

@@ -1,7 +1,7 @@
-"""Beginnings of a sequence that share its storage.
+"""Prefixes of a sequence that share its storage.
 
-The states of an episode are beginnings of one conversation, and the prompts in them are mostly beginnings of
-one sequence of tokens. With n turns, copies would take n times the memory.
+The states of an episode are prefixes of one conversation, and their prompts are mostly prefixes of one
+sequence of tokens. With n turns, copies would take n times the memory.
 """
 
 from array import array
@@ -60,7 +60,7 @@ def tokens(ids: Sequence[int]) -> Beginning[int]:
 
 
 def shared_tokens(prompts: Sequence[Sequence[int] | None]) -> list[Beginning[int] | None]:
-    """Return the prompts of an episode in order; one with which the next one begins shares its storage."""
+    """Return the prompts of an episode in order; a prefix of the next prompt shares its storage."""
     beginnings: list[Beginning[int] | None] = []
     longest: Beginning[int] = tokens(())
     for ids in reversed(prompts):

@@ -90,7 +90,7 @@ class Speaker:
     async def explain(
         self, prompts: ExplainingPrompts, transition: Transition, ending: str, slot: Slot = "policy"
     ) -> str:
-        """Return the terminal target ``ending`` with sampled reasons, or alone if there are none for it.
+        """Return the terminal ``target`` with sampled reasons; ``target`` alone if no reasons fit it.
 
         The outcome must not depend on the answer: a model that expects failure gives reasons for it after
         successes too, and if these transitions were left out, it would hardly see a success again.

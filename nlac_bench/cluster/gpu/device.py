@@ -9,7 +9,7 @@ from nlac_bench.errors import ConfigError
 PEAK_FLOPS = {
     "A100": 312e12, "H100 PCIe": 756e12, "H100 NVL": 835e12, "H100": 989e12, "H200": 989e12, "B200": 2250e12,
 }  # fmt: skip
-"""Peak of dense bf16 matrix products in floating-point operations per second, from NVIDIA's data sheets."""
+"""Peak speed of dense bf16 matrix products in operations per second, from NVIDIA's data sheets."""
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ class Remembered:
 def push_seconds(engine: TrainableEngine, source: WeightSource) -> float:
     """Return the seconds of a verified push of ``source`` to the engine.
 
-    The push is made twice and the second one measured, for which the log-probabilities of the source are
-    known: this source may be on a slower device than a learner.
+    The push is made twice and the second one is timed: the first one also computes the source's
+    log-probabilities, possibly on a slower device than a learner's.
     """
     remembered = Remembered(source)
     engine.sync(remembered, 1)

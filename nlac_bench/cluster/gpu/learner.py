@@ -24,7 +24,7 @@ MEMORY_SHARE = 0.85
 
 @dataclass(frozen=True)
 class LearnerSpeed:
-    """Per GPU: trained tokens and useful floating-point operations per second; trained ``layers`` of all."""
+    """Trained tokens and useful floating-point operations per second and GPU; number of trained layers."""
 
     tokens_per_second: float
     flops_per_second: float
@@ -46,7 +46,7 @@ def learner_speed(
     does not fit into the memory, as on one GPU, it has fewer layers.
 
     Args:
-        steps: the fastest of this number of steps is measured, after another one.
+        steps: number of timed steps, of which the fastest counts; one more step is taken before them.
 
     Raises:
         NlacBenchError: not even one layer fits.
@@ -72,9 +72,9 @@ def learner_speed(
 def flops_of_a_token(shape: Mapping[str, Any], length: int) -> float:
     """Return the floating-point operations that training needs for a token of a sequence of ``length``.
 
-    They are 6 for each weight but the input embeddings, and 12 · layers · width · length for attention, as
+    They are 6 for each weight except the input embeddings, and 12 · layers · width · length for attention, as
     torchtitan counts them (``get_nparams_and_flops``; PaLM, arXiv 2204.02311, appendix B). Operations that
-    are repeated (activation checkpointing) or masked do not count as useful.
+    are repeated (activation checkpointing), or masked because they are between sequences, do not count.
     """
     sizes = memory_shape(shape)
     weights = sizes.parameters - sizes.vocabulary * sizes.hidden
@@ -98,7 +98,7 @@ def _step(learner: Learner, batch: TokenBatch) -> float:
 
     began = time.perf_counter()
     learner.forward_backward(batch, loss)
-    learner.optim_step()  # reads the gradient's norm, and so waits for the GPU
+    learner.optim_step()  # reading the gradient's norm waits for the GPU
     if learner.device.type == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter() - began

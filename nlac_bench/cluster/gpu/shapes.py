@@ -1,4 +1,4 @@
-"""Models of real shapes with random weights."""
+"""Models with the shapes of published models and random weights."""
 
 from collections.abc import Mapping
 from dataclasses import replace

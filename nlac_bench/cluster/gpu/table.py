@@ -46,12 +46,12 @@ GOALS: Mapping[str, tuple[str, str | None]] = {
 MakeEngine = Callable[[Path, int], Any]
 """Starts a ``TrainableEngine`` with ``close`` for a model's folder, on a number of GPUs."""
 GPUS_32B = 4
-"""GPUs that an engine of the 32B model has."""
+"""Number of GPUs of an engine of the 32B model."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is measured; tests use small sizes."""
+    """The sizes of the measurements; tests use small ones."""
 
     shape_7b: Mapping[str, Any]
     shape_32b: Mapping[str, Any]
@@ -112,7 +112,7 @@ def push_32b_rows(device: Device, sizes: Sizes, make: MakeEngine = vllm_engine) 
     """Measure a push to an engine on ``GPUS_32B`` GPUs.
 
     Raises:
-        ConfigError: this machine has fewer.
+        ConfigError: this machine has fewer GPUs.
     """
     if device.count < GPUS_32B:
         raise ConfigError(f"push_seconds_32b needs {GPUS_32B} GPUs, and this machine has {device.count}")
@@ -132,7 +132,7 @@ def push_nccl_rows(device: Device, sizes: Sizes, make: MakeEngine = served_engin
     """Measure pushes by broadcast from one GPU to a server on others: one for 7B, ``GPUS_32B`` for 32B.
 
     Raises:
-        ConfigError: this machine has too few GPUs; the rows before are yielded.
+        ConfigError: this machine has too few GPUs; the earlier rows are yielded.
     """
     for size, shape, gpus in (("7b", sizes.shape_7b, 1), ("32b", sizes.shape_32b, GPUS_32B)):
         name = f"push_nccl_seconds_{size}"

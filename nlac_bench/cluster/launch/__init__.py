@@ -1,1 +1,1 @@
-"""Starting a training run on many GPUs: vLLM servers that sample, and ranks of torchrun that learn."""
+"""Starts a training run on many GPUs: vLLM servers that sample, and ranks of torchrun that learn."""

@@ -8,7 +8,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.rollout.engines.engine import Slot
 
 SERVERS_PER_TARGET = 8
-"""One server in so many has the moving average: NLAC sends it about one call in eight."""
+"""Number of servers per server of the moving average, to which NLAC sends about one call in eight."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ RAY_PORT, RENDEZVOUS_PORT = 6379, 29500
 STOPPING_S = 600
 """Seconds in which the ranks can end and save an iteration after a stop signal; then they are killed."""
 _WITH_VARIABLE = re.compile(r"[\w:/.,@-]*\$(NODE\d+|SLURM_PROCID)\b[\w:/.,@$-]*")
-"""Words with a shell variable that a script of ``scripts`` sets."""
+"""Arguments that contain a shell variable, which a script of ``scripts`` sets."""
 
 
 @dataclass(frozen=True)
@@ -211,11 +211,11 @@ def _check_heads(model: str, parts: int) -> None:
     """Check that the attention heads of a model in a folder can be divided over ``parts`` GPUs.
 
     Raises:
-        ConfigError: they cannot.
+        ConfigError: the heads cannot be divided.
     """
     try:
         heads = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))["num_attention_heads"]
-    except (OSError, ValueError, LookupError, TypeError):  # a name, or reported when the model is loaded
+    except (OSError, ValueError, LookupError, TypeError):  # not a folder, or damaged: loading will report it
         return
     if isinstance(heads, int) and heads % parts:
         raise ConfigError(

@@ -111,7 +111,7 @@ def _step(nodes: tuple[int, ...], command: Command, log: Path | None = None, bef
 
 
 def _about(plan: Plan) -> str:
-    """Return comments that say what the script was made from and what it starts."""
+    """Return comments that name the configuration of the script and the processes that it starts."""
     size = plan.settings.nodes * plan.settings.gpus_per_node
     slots = [server.slot for server in plan.servers]
     return (

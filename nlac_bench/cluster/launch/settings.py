@@ -23,10 +23,10 @@ class LaunchSettings(Settings):
     learner_gpus: int | None = Field(
         None,
         ge=1,
-        description="GPUs that learn: less than those of a machine, or whole machines; none: half of all",
+        description="GPUs of the learner: fewer than a machine has, or whole machines; default: half of all",
     )
     tensor_parallel_size: int = Field(
-        1, ge=1, description="GPUs that share each layer of an engine of vLLM; they are on one machine"
+        1, ge=1, description="number of GPUs that share each layer of a vLLM engine; all are on one machine"
     )
     data_parallel_size: int = Field(
         1,
@@ -37,7 +37,7 @@ class LaunchSettings(Settings):
     target_servers: int | None = Field(
         None,
         ge=0,
-        description="servers of the moving average; none: one in eight, at least one if the method has it",
+        description="servers of the moving average; default: one in eight, at least one if the method has it",
     )
     gpu_memory_utilization: float = Field(0.9, gt=0, le=1, description="share of a GPU's memory for vLLM")
     max_model_len: int | None = Field(
@@ -57,7 +57,7 @@ class LaunchSettings(Settings):
     vllm_python: str = Field(
         "python",
         min_length=1,
-        description="Python of the environment of vLLM, if the learner has another one",
+        description="path of the Python that has vLLM, if the learner uses another Python",
     )
     vllm_options: list[str] = Field(
         [], description='further options of each server, such as `["--max-num-seqs", "512"]`'

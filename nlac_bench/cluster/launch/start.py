@@ -14,7 +14,7 @@ def check_gpus(wanted: int) -> None:
     """Check that this machine has at least ``wanted`` GPUs.
 
     Raises:
-        ConfigError: it has fewer.
+        ConfigError: the machine has fewer GPUs.
     """
     import torch  # takes seconds
 

@@ -1,4 +1,4 @@
-"""Warns of what the contract allows but an author should know before an agent is measured or trained."""
+"""Warns of properties that the contract allows but that are probably mistakes."""
 
 import contextlib
 

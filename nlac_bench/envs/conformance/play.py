@@ -48,7 +48,7 @@ class CheckedEnv:
         """Make an environment and return it without its wrappers.
 
         Raises:
-            NotApplicableError: it is not a ``TextEnv``.
+            NotApplicableError: the environment is not a ``TextEnv``.
         """
         with self.env(**kwargs) as env:
             if not isinstance(env.unwrapped, TextEnv):

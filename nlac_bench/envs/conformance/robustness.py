@@ -34,7 +34,7 @@ PIECES = (
     '{"name": ', '"arguments"', "{", "}", "[", "]", "\\boxed{", "null", "NaN", "1e999", "\\u0000",
     ": ", ",", '"', "\n", "```json", "Action:", "</think>", "\x00", "\u202e", "9" * 50, "é", "🙂",
 )  # fmt: skip
-"""Pieces of which random text is composed: syntax that environments parse."""
+"""Pieces of random text: syntax that environments parse."""
 
 FUZZ_ACTIONS = 1_000
 

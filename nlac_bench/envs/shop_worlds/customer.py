@@ -25,7 +25,7 @@ ASKS_AGAIN = ("Could you please look at it again?", "I asked for something else.
 
 
 class WaitingCustomer(ScriptedUser):
-    """A scripted user with full details who knows neither the reason, nor the payment that the shop wants.
+    """A scripted user who states all details except the reason and the payment, which the shop decides.
 
     The first message has the email and the zip code. When all requests are done, the customer stays until the
     back office has checked them (``hear``), complains about those that failed, and then leaves.
@@ -57,7 +57,7 @@ class WaitingCustomer(ScriptedUser):
         return first.replace(f"{person.email}.", f"{person.email}, zip code {person.zip}.", 1)
 
     async def reply(self, message: str) -> str:
-        """Return the reply to the agent's ``message``, after what the customer has heard since the last."""
+        """Return the reply to the agent's ``message``; news that came since the last reply are put first."""
         news, self._news = self._news, ()
         reply = "" if self._waiting else await super().reply(message)
         if STOP in reply and self._now.goal >= len(

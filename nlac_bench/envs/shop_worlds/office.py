@@ -15,7 +15,7 @@ ON_HOLD = "on hold"
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """A call that changed an order, and at which step it is checked."""
+    """A call that changed an order, with the step at which it is checked."""
 
     kind: str
     order_id: str
@@ -24,14 +24,14 @@ class Filed:
 
 
 class Handled(NamedTuple):
-    """How a request was handled, and how the world demands it, both in the words of ``described``."""
+    """How a request was handled and how the world requires it, in the words of ``described``."""
 
     way: str
     demanded: str
 
 
 def receipt(handled: Sequence[Handled]) -> str:
-    """Return what the shop writes to a customer about all changes; empty if there are none."""
+    """Return the shop's message to a customer about all changes; empty if there are none."""
     if not handled:
         return ""
     text = f"My receipt says: {' and '.join(each.way for each in handled)}."
@@ -47,7 +47,7 @@ def check(filed: Sequence[Filed], step: float, db: Database) -> tuple[tuple[File
     At the end of an episode ``step`` is infinite, so that all calls are due.
 
     Returns:
-        The calls that are still to be checked, and what the customers of the failed ones say.
+        The calls that are still to be checked, and the complaints of the customers of failed ones.
     """
     news = []
     for each in filed:

@@ -1,4 +1,4 @@
-"""Plans what an agent does that follows a procedure: its calls and messages, request by request."""
+"""Plans the calls and messages of an agent that follows a procedure, request by request."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -17,7 +17,7 @@ Procedure: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the shop knows about a call that changes an order.
+    """The shop's knowledge about a call that changes an order.
 
     ``agreed``: the customer has said yes to the agent's proposal of this request. ``looked_up``: the look-up
     tools that the agent has called before, each once, in the order of their last calls. ``original``: the
@@ -36,7 +36,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Two options, of which the shop requires one.
+    """Two options; the shop requires one of them.
 
     ``rules`` has the options' names and their rules in words; ``taken`` returns the name of the option that
     an agent has taken, or None if it has taken neither.

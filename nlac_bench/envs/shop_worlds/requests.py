@@ -18,7 +18,7 @@ _REASONS = {"mistake": say.MISTAKE, "not_needed": say.NOT_NEEDED}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request: the customer's goal, and what a call for it contains.
+    """A request: the customer's goal, and the contents of the call for it.
 
     ``original`` and ``gift_card`` are the payment methods between which a procedure decides, ``chosen`` the
     one that the customer names; ``products`` are the product ids of the items.
@@ -86,12 +86,12 @@ def give_back(shopper: Shopper) -> Request | None:
 
 
 def exchange(shopper: Shopper) -> Request | None:
-    """Draw an item of a delivered order that is to become another variant."""
+    """Draw an item of a delivered order that is to be exchanged for another variant."""
     return _swap(shopper, "delivered", "exchange")
 
 
 def modify_items(shopper: Shopper) -> Request | None:
-    """Draw an item of a pending order that is to become another variant."""
+    """Draw an item of a pending order that is to be replaced by another variant."""
     return _swap(shopper, "pending", "modify_items")
 
 

@@ -12,9 +12,9 @@ from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure
 from nlac_bench.envs.tau.embedded.draws import Draws
 
 OPEN = range(1_000)
-"""Worlds for pre-training, for examples and for trying things out."""
+"""Worlds for pre-training, examples and development."""
 MEASURED = range(1_000, 1_008)
-"""Held-out worlds of reported figures."""
+"""Held-out worlds for reported figures."""
 SPARE = range(1_008, 1_012)
 """Held-out worlds for tuning and for pilots."""
 HELD_OUT = (*MEASURED, *SPARE)

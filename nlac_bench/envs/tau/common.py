@@ -31,7 +31,7 @@ def transfer_to_human_agents(db: Database, summary: object) -> str:
 
 
 def existing(row: Row | None) -> Row:
-    """Return ``row``, to which another row refers, so that it must exist.
+    """Return ``row``; another row refers to it, so it must exist.
 
     Raises:
         KeyError: ``row`` is None.

@@ -1,6 +1,6 @@
 """Implements an episode's database: shared read-only tables and a private overlay of the changed rows.
 
-A reset or a fork copies no row. A row is copied when it is first edited, so the cost of an episode is
+A reset or a fork does not copy rows. A row is copied when it is first edited, so the cost of an episode is
 proportional to what it changes.
 """
 

@@ -33,7 +33,7 @@ class GoldCall:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a user wants and how the episode is judged.
+    """The wishes of a user and the criteria of the judgement.
 
     ``actions`` are the gold calls, ``outputs`` the strings that the user must be told. ``index`` is the
     position in the split. Only generated tasks have ``level`` and ``intent``. The agent must not receive gold
@@ -121,7 +121,7 @@ def load_official(name: str, data: str | os.PathLike[str] = "official") -> Domai
     The same files are read once per process, so that all environments share one read-only database.
 
     Raises:
-        DataError: a file is missing, altered (official), truncated, or lacks what the tools read.
+        DataError: a file is missing, altered (official), truncated, or lacks data that the tools read.
         UnknownIdError: ``name`` is neither ``retail`` nor ``airline``.
     """
     if name not in TABLES:

@@ -52,7 +52,7 @@ class Reward:
         }
 
     def info(self) -> Info:
-        """Return what τ-bench reports besides its reward; computes the gold hash if it is reported."""
+        """Return τ-bench's details of the reward; the gold hash is computed only if they contain it."""
         if self.outputs:
             return {"r_outputs": float(all(self.outputs.values())), "outputs": dict(self.outputs)}
         return {"r_actions": float(self.r_actions), "gt_data_hash": self.gold.hash()}

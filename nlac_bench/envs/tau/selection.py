@@ -1,6 +1,6 @@
 """Selects the tasks to play, and lists the official tasks whose gold answer is known to be wrong.
 
-``tasks="clean"`` leaves out the latter.
+``tasks="clean"`` leaves out the tasks in these lists.
 
 The lists refer to sierra-research/tau-bench 59a200c and have two sources: gold writes that fail when they are
 run (found by replay, checked by a test), and tasks whose gold writes differ in the authors' corrected

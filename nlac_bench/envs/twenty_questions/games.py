@@ -1,4 +1,4 @@
-"""Lists the games: a fixed division of a world's words into splits; no word is in two of them."""
+"""Lists the games: a fixed division of a world's words into disjoint splits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def games(world: World, split: str, level: str, official: bool) -> tuple[Game, .
         easy = [world.names[i] for i in _shuffled(world, "easy")]
         cut = len(easy) - GAMES["easy"]["test"]
         place = {**dict.fromkeys(easy[:cut], -1), **dict.fromkeys(easy[cut:], 1)}
-        hidden.sort(key=lambda i: place.get(world.names[i], 0))  # first, or last; the order is otherwise kept
+        hidden.sort(key=lambda i: place.get(world.names[i], 0))  # easy words: first or last
     order = list(sizes)
     start = sum(sizes[before] for before in order[: order.index(split)])
     return tuple(Game(f"{split}-{i:04d}", h) for i, h in enumerate(hidden[start : start + sizes[split]]))

@@ -13,7 +13,7 @@ import numpy as np
 from nlac_bench.simulators.oracle20 import World, find_question
 
 GUESS_AT_MOST = 2
-"""Number of candidates up to which a guess is worth as much as a question."""
+"""Largest number of candidates for which a guess is as good as a question."""
 
 
 @dataclass(frozen=True)

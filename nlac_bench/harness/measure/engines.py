@@ -12,7 +12,7 @@ from nlac_bench.harness.runs.configuration import VLLM_OPTIONS, EngineKind, RunC
 from nlac_bench.rollout.engines.engine import Engine
 
 TRAINING_SHARE = 0.3
-"""Share of a GPU's memory that each vLLM takes while a learner on the same GPU trains."""
+"""Share of a GPU's memory for each vLLM if a learner trains on the same GPU."""
 
 
 def policy_engine(config: RunConfig) -> Engine | None:

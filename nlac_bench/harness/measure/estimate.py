@@ -44,7 +44,7 @@ _NO_EPISODES = {"base": 0, "validation": 0, "training": 0, "test": 0}
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """The planned episodes and a rough estimate of what they take; None where no estimate is possible.
+    """The planned episodes and a rough estimate of their cost; None where no estimate is possible.
 
     Turns and observations are those of the oracle on a few of the planned tasks (random actions in a plain
     Gymnasium environment), so a policy that asks more questions takes more. Where a model plays the user,
@@ -226,7 +226,7 @@ class _Plan:
 
 
 def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
-    """Return the run's plan. A model of the user that a plug-in's tasks lack is added to ``lacking``."""
+    """Return the run's plan; a model of the user that is needed and not set is added to ``lacking``."""
     official = official_tasks(config)
     absent = missing_data(official) is not None
     served_user = config.user_model is not None or config.replay is not None

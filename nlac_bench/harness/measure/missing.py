@@ -1,4 +1,4 @@
-"""Finds what a run needs and this machine lacks (weights, keys, packages) before anything is loaded."""
+"""Finds requirements of a run that this machine lacks (weights, keys, packages) before anything is loaded."""
 
 import importlib.util
 import os

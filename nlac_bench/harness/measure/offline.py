@@ -77,7 +77,7 @@ def offline_episodes(
             f"--offline: {folder} contains episodes of task {leaked[0]!r}, on which this run is measured; "
             "use a run with --split train"
         )
-    if measured in ("test", "validation"):  # perhaps of another level, whose tasks are not listed here
+    if measured in ("test", "validation"):  # the task may be of another level, which is not listed here
         never = dict.fromkeys(played, str(measured))
     else:
         never = _never_trained_on(config, environments, played)
@@ -102,11 +102,13 @@ def offline_episodes(
 def _never_trained_on(
     config: RunConfig, environments: Environments, played: Collection[str]
 ) -> dict[str, str]:
-    """Return the tasks of the validation split, of the test split and of the measured split, unless that is
-    the training split, with the name of their split.
+    """Return the tasks that must not be trained on, each with the name of its split.
+
+    They are those of the validation split, of the test split, and of the measured split unless it is the
+    training split.
 
     The measured episodes may be a part of them (``limit``, ``tasks``). A plain environment has no list of all
-    test tasks; of ``played`` those that are not named as its training tasks are returned.
+    test tasks; the tasks in ``played`` without the name of a training task are returned instead.
     """
     env, validation_env = environments.training, environments.validation
     if isinstance(env, PlainEnv):

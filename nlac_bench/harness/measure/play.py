@@ -17,9 +17,9 @@ async def play(
 ) -> Driver:
     """Play and record the planned episodes that ``writer`` lacks; call ``on_result`` with each result.
 
-    Episodes that fail because of the infrastructure are played once more at the end, except those that timed
-    out where no episode ended: their server hangs. Those that fail again remain missing, and a resumed run
-    plays them. After Ctrl-C, running episodes finish and no others start.
+    Episodes that fail because of the infrastructure are played once more at the end, except after time-outs
+    in a run in which no episode ended, because the server then hangs. Those that fail again remain missing,
+    and a resumed run plays them. After Ctrl-C, running episodes finish and no others start.
     """
     config = prepared.config
     driver = Driver(

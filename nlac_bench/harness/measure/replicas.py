@@ -10,8 +10,8 @@ from nlac_bench.rollout.engines.model_files import tensor_shapes
 MOST = 4
 """Largest number that ``auto`` chooses."""
 SMALL = 50e6
-"""Number of parameters up to which several processes pay. A step of a larger model is mostly matrix products,
-for which one process can use all cores."""
+"""Largest number of parameters for which several processes are faster. A step of a larger model is mostly
+matrix products, for which one process can use all cores."""
 
 
 def replica_count(wanted: Replicas, kind: EngineKind, model: str) -> int:

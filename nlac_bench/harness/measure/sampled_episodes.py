@@ -83,7 +83,7 @@ def mean_episode(config: RunConfig, sampled: Sequence[Sampled], simulated: bool)
         fixed = 0.0 if tiny else episode.rules / CHARS_PER_TOKEN
         first, *later = (length / CHARS_PER_TOKEN for length in episode.observations)
         context = fixed + first
-        talk = TALK_TURNS if simulated and episode.talks else 0  # else every step asks the oracle or judge
+        talk = TALK_TURNS if simulated and episode.talks else 0  # else each step calls the oracle or judge
         for _ in range(talk):
             tokens_in += context
             user_tokens += context - fixed + USER_PROMPT_TOKENS

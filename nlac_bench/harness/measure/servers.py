@@ -7,7 +7,7 @@ from nlac_bench.rollout.engines.engine import Slot
 from nlac_bench.rollout.engines.vllm.http import check_address
 
 SHARE = 8
-"""One in so many servers gets the moving average. NLAC samples one call in eight from it, and with
+"""Number of servers per server of the moving average. NLAC samples one call in eight from it, and with
 ``train.backup_by=target`` three in eight, for which more servers can be labelled."""
 
 
@@ -15,7 +15,7 @@ def assigned(servers: str, needs_target: bool) -> list[tuple[str, Slot]]:
     """Return the address and the slot of each server that the run uses.
 
     Servers without a label are of slot ``policy``; if the method samples from a moving average and no server
-    is labelled ``target``, one in eight of all, at least one, is of slot ``target``: the last ones.
+    is labelled ``target``, the last eighth of them, at least one, is of slot ``target``.
 
     Args:
         servers: ``URL[@SLOT]``, separated by commas.

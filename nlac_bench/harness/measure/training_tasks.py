@@ -8,12 +8,14 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.rollout.engines.engine import derive_seed
 
 VALIDATION_SPLIT = "validation_split"
-"""Key of a training run's subject: the split that it validates on, if that is not the training split. A run
-of a version without validation splits lacks it, so it is not continued with other validation tasks."""
+"""Key of a training run's subject: the split that it validates on, if that is not the training split.
+
+Runs of versions without validation splits lack it, so they are not continued with other validation tasks.
+"""
 
 
 def validates_apart(training: Sequence[str], validation: Sequence[str]) -> bool:
-    """Return whether ``validation`` are the tasks of a split of their own, and not ``training``.
+    """Return whether the validation tasks come from a split of their own and not from the training split.
 
     Raises:
         ConfigError: the two have a part of their tasks in common.

@@ -24,9 +24,9 @@ MOST_REPLICAS = 64
 """Each replica is a process with some hundred megabytes: a larger number is a mistake."""
 
 ADVANCED = "Advanced"
-"""The panel of the help of ``nlac-bench run`` with the options that few people need first."""
+"""The panel in the help of ``nlac-bench run`` for options that beginners do not need."""
 Resume: TypeAlias = Literal["repeat", "replace", "repeat or replace"]
-"""What an option of ``nlac-bench resume`` does with the setting of the run (see ``trust.py``)."""
+"""How an option of ``nlac-bench resume`` affects the setting of the run (see ``trust.py``)."""
 
 COMMAND_LINE = "command line"
 """The source of settings that are options; error messages then name the option."""
@@ -47,7 +47,7 @@ def _option(
     """Declare a setting that is also an option of ``nlac-bench run``.
 
     Args:
-        first: most people need the option: the help lists it above the panel ``ADVANCED``.
+        first: whether most people need the option; the help lists it above the panel ``ADVANCED``.
         resume: what the option of ``nlac-bench resume`` does; None if it has no such option.
         effect: what the setting does outside of the run's folder, where ``resume`` must repeat it.
     """

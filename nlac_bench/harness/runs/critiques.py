@@ -35,7 +35,7 @@ def _records(path: Path, kind: type[_Record]) -> Iterator[_Record]:
     adapter = TypeAdapter(kind)
     for number, (row, _) in enumerate(read_lines(path), start=1):
         try:
-            yield adapter.validate_python(row)  # its JSON reader refuses lone surrogates
+            yield adapter.validate_python(row)  # pydantic's JSON reader refuses lone surrogates
         except ValidationError as error:
             fault = error.errors()[0]
             where = ".".join(map(str, fault["loc"]))

@@ -67,12 +67,12 @@ class RunFolder:
 
     @property
     def conditions(self) -> Mapping[str, Any]:
-        """What determines a score. Two runs can be compared only if their conditions are equal."""
+        """The properties that determine a score; runs can be compared only if their conditions are equal."""
         return self.manifest["conditions"]
 
     @property
     def subject(self) -> Mapping[str, Any]:
-        """The agent that was measured, and the world in which it was."""
+        """The agent that was measured, and the world in which it was measured."""
         return self.manifest["subject"]
 
     @property

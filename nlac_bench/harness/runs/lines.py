@@ -51,7 +51,7 @@ class Appender:
                 os.fsync(self._fd)
                 self._synced = now
         except OSError as error:
-            os.ftruncate(self._fd, self._end)  # frees space, so it works on a full disk
+            os.ftruncate(self._fd, self._end)  # truncating works on a full disk too
             raise RunFolderError(
                 f"cannot write to {self.path} ({error.strerror}); its earlier lines are intact: free disk "
                 f"space, then play the missing episodes with `nlac-bench resume {self.path.parent}`"
@@ -117,8 +117,8 @@ def refuse_special(path: Path) -> None:
     """Check that ``path`` is a regular file: reading a pipe or a device may never end.
 
     Raises:
-        RunFolderError: it is a folder, a pipe, a socket or a device.
-        FileNotFoundError: it does not exist.
+        RunFolderError: ``path`` is a folder, a pipe, a socket or a device.
+        FileNotFoundError: ``path`` does not exist.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         kind = "folder" if path.is_dir() else "pipe or device"
@@ -220,7 +220,7 @@ class FolderLock:
         try:
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"pid {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-        except OSError:  # the disk is full: the lock still works, only its label is missing
+        except OSError:  # on a full disk the lock works without its label
             pass
 
     def release(self) -> None:

@@ -12,7 +12,7 @@ def refuse_links(folder: Path) -> None:
     Writing through a link that somebody else placed there would change or truncate a file elsewhere.
 
     Raises:
-        RunFolderError: it contains a link; the message names the link and its target.
+        RunFolderError: the folder contains a link; the message names the link and its target.
     """
     for where, folders, files in os.walk(folder):
         for name in (*folders, *files):

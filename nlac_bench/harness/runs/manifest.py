@@ -16,7 +16,7 @@ import nlac_bench
 def environment() -> dict[str, object]:
     """Return the software and hardware of this process, as plain JSON.
 
-    The first call takes a quarter of a second; later ones repeat what it found.
+    The first call takes a quarter of a second; later ones return its result.
 
     Environment variables and git remotes are not recorded, because they may contain keys.
     """
@@ -32,11 +32,11 @@ def environment() -> dict[str, object]:
     }
 
 
-@functools.cache  # the code of a process is that of its first run, and git is slow
+@functools.cache  # the code of a process does not change, and git is slow
 def git_state(folder: Path) -> dict[str, object] | None:
     """Return the commit and whether tracked files differ from it; None without git or a repository.
 
-    A process asks once for each folder: later changes are not seen. Callers must not change the result.
+    The result is cached for each folder: later changes are not seen. Callers must not change the result.
 
     Also None within a run folder, which somebody else may have sent: git executes programs that the
     repository in the current folder names.
@@ -54,7 +54,7 @@ def _holds_run(folder: Path) -> bool:
     return (folder / "manifest.json").exists() and (folder / "config.json").exists()
 
 
-@functools.cache  # a process that makes many runs reads a hundred metadata files once
+@functools.cache  # reading a hundred metadata files for every run would be slow
 def packages() -> dict[str, str]:
     """Return the versions of all installed distributions by name. Callers must not change the dictionary."""
     results: dict[str, str] = {}

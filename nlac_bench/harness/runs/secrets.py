@@ -16,7 +16,7 @@ def refuse_secrets(config: object, where: str = "config") -> None:
     """Check that no field, URL or text of a configuration shows that it is or contains a secret.
 
     Raises:
-        ConfigError: one does; the message names the place but does not show the value.
+        ConfigError: a secret was found; the message names the place but does not show the value.
     """
     for result in find_secrets(config, where):
         raise _refusal(result.where, result.what)

@@ -25,7 +25,7 @@ _EFFECTS: Mapping[str, str] = {
     for name, field in RunConfig.model_fields.items()
     if (effect := declared(field).get("effect"))
 }
-"""What each setting that a command must repeat does outside of the run's folder."""
+"""The effect outside of the run's folder of each setting that a command must repeat."""
 
 
 def to_repeat(config: Mapping[str, object]) -> dict[str, str]:

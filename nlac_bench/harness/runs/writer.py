@@ -53,7 +53,7 @@ class RunWriter:
         ends = {"episodes.jsonl": end}
         for name in ("errors.jsonl", "metrics.jsonl"):
             ends[name] = max((end for _, end in read_lines(folder.path / name)), default=0)
-        for name, end in ends.items():  # opening for writing removes a torn line: read everything before
+        for name, end in ends.items():  # opening removes an incomplete line
             self._files[name] = Appender(folder.path / name, end)
 
     @classmethod
@@ -86,7 +86,7 @@ class RunWriter:
         if twice is not None:
             raise RunFolderError(f"{twice} is planned twice")
         ids = dump_line({"tasks": [item.task_id for item in plan]})
-        if redactor().json(ids) != ids:  # rows with redacted ids would not be those of the plan
+        if redactor().json(ids) != ids:  # rows with redacted task ids would not match the plan
             raise RunFolderError("a task's id contains the value of an environment variable with a secret")
         make_folder(folder)
         refuse_links(folder)
@@ -129,7 +129,7 @@ class RunWriter:
     ) -> "RunWriter":
         """Continue the run in ``path``; an incomplete last line is removed and its episode played again.
 
-        The manifest gets this session with the first line that is written.
+        The session is added to the manifest when the first line is written.
 
         ``conditions``, ``subject`` and ``plan`` are those of the current process.
 
@@ -241,13 +241,13 @@ class RunWriter:
 
 
 def as_stored(content: Mapping[str, object]) -> dict[str, object]:
-    """Return ``content`` as it is read again from a file of the run: plain JSON without secrets."""
+    """Return ``content`` in the form that a file of the run has: plain JSON without secrets."""
     stored: dict[str, object] = json.loads(redactor().json(dump_line(content)))
     return stored
 
 
 def refuse_changed(folder: Path, changed: Sequence[str]) -> None:
-    """Raise an error if there are differences to what the run in ``folder`` was started with.
+    """Raise an error if anything differs from what the run in ``folder`` was started with.
 
     Raises:
         RunFolderError: lists ``changed``, which is not empty.

@@ -1,1 +1,1 @@
-"""From results to boards: tables and pages of the entries of each board."""
+"""Renders boards: tables and pages of the entries of each board."""

@@ -20,7 +20,7 @@ from nlac_bench.reports.pages.text import csv_text
 from nlac_bench.stats.tables import number
 
 LISTING = "boards.json"
-"""The file with all numbers and the names of the board's files; by it a later build finds old files."""
+"""The file with all numbers and the names of the board's files; a later build reads it to find old files."""
 _OUR_FILE = re.compile(r"(index|[a-z0-9][a-z0-9_.-]{0,140}-(models|algorithms))\.(html|md|csv)")
 _MAX_LISTING_BYTES = 64 * 2**20
 

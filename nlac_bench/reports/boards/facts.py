@@ -1,4 +1,4 @@
-"""Lists what an opened row of a board says of its entry: results, costs, subject, provenance."""
+"""Lists what an opened row of a board shows about its entry: results, costs, subject, provenance."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -17,7 +17,7 @@ Facts: TypeAlias = list[tuple[str, str]]
 def reports_success(entry: Entry) -> bool:
     """Return whether the environment says if an episode was a success.
 
-    The driver sets the success of an episode which a limit cuts to False, also where all others have none.
+    The driver reports success False for an episode that a limit cut, even in such an environment.
     """
     counts = entry.numbers.counts
     if counts is None:

@@ -112,7 +112,7 @@ def _cost_figure(rows: Sequence[RowView], pinned: Sequence[RowView]) -> Figure:
                     panel.plot([x, x], [row.low, row.high], color=ACCENT, linewidth=1, alpha=0.45)
                 panel.plot([x], [row.success], "o", color=ACCENT, markersize=5, clip_on=False, zorder=3)
         panels[0].set_ylabel("success")
-        figure.draw_without_rendering()  # computes the layout, and with it the room for the names
+        figure.draw_without_rendering()  # drawing computes the layout and the room for the names
         for panel, points in zip(panels, known, strict=True):
             names = [EndLabel(label(row.name, 22), x, row.success or 0.0, BLACK) for row, x in points]
             label_points(figure, panel, names)

@@ -38,5 +38,5 @@ def across(rate: float) -> str:
 
 
 def sort_value(value: float | None) -> str:
-    """Return what a column is sorted by."""
+    """Return the sort key of a column."""
     return "" if value is None else repr(value)

@@ -23,7 +23,7 @@ class PairView:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell of the matrix of pairs, row minus column; ``word`` is empty where they are not told apart."""
+    """A cell of the matrix of pairs, row minus column; ``word`` is empty if they are not distinguished."""
 
     difference: str
     p: str
@@ -67,7 +67,7 @@ def matrix(board: Board, names: Mapping[str, str]) -> list[MatrixRow]:
 
 
 def needed(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
-    """Return, for each pair that is not told apart, what the board could have seen, and the tasks needed."""
+    """Return the detectable difference and the tasks needed of each pair that is not distinguished."""
     tasks = next((row.entry.numbers.tasks for row in board.ranked), None)
     return [
         [

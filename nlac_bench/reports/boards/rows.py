@@ -38,7 +38,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class RowView:
-    """What the templates print of one entry; texts are not escaped yet."""
+    """The texts of one entry for the templates, not escaped yet."""
 
     row: BoardRow
     name: str
@@ -111,7 +111,7 @@ class RowView:
     def training(self) -> str:
         training = self.entry.subject.training
         if training is None and self.level == "reported":
-            return NOTHING  # a publication is cited with its name of the method
+            return NOTHING  # a publication has its own name for the method
         if training is None:
             seeds = len(self.entry.outcomes)
             return "none" if seeds < 2 else f"none, {seeds} seeds"

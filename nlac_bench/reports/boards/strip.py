@@ -51,7 +51,7 @@ def strip(outcomes: Sequence[RunOutcomes]) -> Strip:
 
 
 def _labels(seeds: int, trials: int) -> dict[str, str]:
-    """Return what each kind of square means; a task that was played once cannot succeed in part."""
+    """Return the meaning of each kind of square; a task that was played once cannot succeed in part."""
     if seeds * trials == 1:
         return {"won": "succeeded", "lost": "did not succeed", "unscored": "without a score"}
     unit = "trial" if seeds == 1 else "seed" if trials == 1 else "trial of every seed"

@@ -17,11 +17,11 @@ from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.stats.tables import number
 
 _TITLE_RULES = ("level", "rules", "user", "oracle")
-"""Rules of an environment that its boards' titles have; arguments are there anyway."""
+"""Rules of an environment that the titles of its boards contain, in addition to arguments."""
 
 
 class BoardView:
-    """What the templates print of a board; texts are not escaped yet."""
+    """The texts of a board for the templates, not escaped yet."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -41,7 +41,7 @@ class BoardView:
 
     @property
     def label(self) -> str:
-        """The title without the environment: the kind, and the conditions that tell boards apart."""
+        """The title without the environment: the kind, and the conditions that distinguish boards."""
         key = self.board.key
         stated = key.arguments | {name: key.rules[name] for name in _TITLE_RULES if name in key.rules}
         parts = [
@@ -84,7 +84,7 @@ class BoardView:
 
     @property
     def caption(self) -> str:
-        """What the table has, and its order."""
+        """The columns of the table, and its order."""
         return words.caption(self.board)
 
     @property
@@ -116,7 +116,7 @@ class BoardView:
 
     @property
     def floor_against_reported(self) -> str:
-        """What the best floor solves, and how many published figures are below it; empty without both."""
+        """The success of the best floor, and how many published figures are below it; empty without both."""
         below = [row for row in self.reported if self.below_best_floor(row)]
         best = max(self._floors, key=lambda row: row.success or 0.0, default=None)
         return "" if best is None or not self.reported else words.floor(best, len(below), len(self.reported))
@@ -149,7 +149,7 @@ class BoardView:
                 (f"Simulator, {name.replace('_', ' ')}", plain(value))
                 for name, value in key.simulator.model_dump().items()
             ]
-        # Only a run states that it has no limit; the other levels do not know.
+        # Only runs state that there is no limit; for other levels this is unknown.
         unlimited = "none" if self.levels & {"recomputed", "replayed"} else NOTHING
         facts += [
             (f"Limit, {name.replace('_', ' ')}", unlimited if value is None else plain(value))
@@ -163,7 +163,7 @@ class BoardView:
 
     @property
     def has_reward(self) -> bool:
-        """Whether the rewards say something that the success rates do not."""
+        """Whether mean rewards differ from success rates."""
         means = [(row.reward, row.entry.numbers.success) for row in (*self.pinned, *self.rows)]
         return any(a is not None and (b is None or abs(a - b) > 1e-9) for a, b in means)
 
@@ -204,7 +204,7 @@ class BoardView:
 
     @property
     def needed(self) -> list[list[Cell]]:
-        """For each pair that is not told apart: what the board could have seen, and the tasks needed."""
+        """The detectable difference and the tasks needed of each pair that is not distinguished."""
         return needed(self.board, self._names) if self.reports_success else []
 
     @cached_property
@@ -241,7 +241,7 @@ class BoardView:
 
 
 def _names(entries: Sequence[Entry]) -> dict[str, str]:
-    """Return a name for each entry id: the agent, with the model or the id's hash where agents are equal."""
+    """Return a name for each entry id: the agent; entries of one agent also have the model or a hash."""
     agents = Counter(entry.subject.agent for entry in entries)
     models = Counter((entry.subject.agent, entry.subject.model) for entry in entries)
     names = {}

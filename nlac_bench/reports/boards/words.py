@@ -1,4 +1,4 @@
-"""Sentences of a board's page. Each says only what is true of the board that it is given."""
+"""Sentences of a board's page. Each sentence states only what holds for the given board."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def unranked(rows: Sequence[RowView], pinned: Sequence[RowView]) -> str:
 
 
 def caption(board: Board) -> str:
-    """Return what the table of entries has, and its order."""
+    """Return the columns of the table of entries, and its order."""
     words = f"{summary(board)}."
     entries = len(board.ranked) + len(board.unranked)
     if entries > 1 and any(reports_success(row.entry) for row in (*board.ranked, *board.unranked)):
@@ -87,7 +87,7 @@ def note(rows: Sequence[RowView], lines: Sequence[str], *, compared: bool) -> st
 
 
 def floor(best: RowView, below: int, reported: int) -> str:
-    """Return what the best floor solves, and how many of the ``reported`` figures are ``below`` it."""
+    """Return the success of the best floor, and how many ``reported`` figures are ``below`` it, as text."""
     runs = [run.tasks for run in best.entry.outcomes]
     tasks = runs[0].keys()
     won = sum(all(all(run[task].success) for run in runs) for task in tasks)

@@ -1,4 +1,4 @@
-"""Tokens by role: what was read and what was generated."""
+"""Draws the tokens that were read and generated in each role."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 COLUMNS = 4
-"""Panels beside each other in a figure of many methods."""
+"""Number of panels in a line of a figure of many methods."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def method_curves(
         every = [*chain(*panels)]
         for place in range(len(methods), len(every)):
             every[place].set_visible(False)
-            every[place - columns].tick_params(labelbottom=True)  # is now the lowest of its column
+            every[place - columns].tick_params(labelbottom=True)  # the lowest visible panel of its column
         labels: dict[Axes, list[EndLabel]] = {}
         for line, row in enumerate(panels):
             labels |= draw_panels(row, methods, references, key, line * columns)
@@ -238,8 +238,8 @@ def _set_up(panel: "Axes", name: str) -> None:
 def _from_zero(panel: "Axes", x: Sequence[float], linear: float = 0.0) -> None:
     """Let the horizontal axis run from 0 to the largest of ``x``, with ticks such as 50k.
 
-    It is logarithmic from ``linear`` on where that makes more than two decades of difference, because methods
-    differ by orders of magnitude.
+    It is logarithmic above ``linear`` if the values then span more than two decades, because methods differ
+    by orders of magnitude.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 

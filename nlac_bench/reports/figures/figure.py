@@ -21,7 +21,7 @@ __all__ = ["ACCENT", "BLACK", "GREY", "SECOND", "SMALL", "WHITE", "Cell", "Figur
            "canvas", "cell_text", "compact", "file_name", "label"]  # fmt: skip
 
 BLACK, WHITE, ACCENT, SECOND = "#000000", "#ffffff", PALETTE[0], PALETTE[1]
-"""Colours of text, of the page, of the emphasised series, of test results; shapes tell the same."""
+"""Colours of text, page, emphasised series and test results; shapes carry the same information."""
 SMALL = 8.0
 """Font size of labels, in points."""
 PNG_DPI = 200
@@ -33,7 +33,7 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers and texts under a header. None is a number that is not known."""
+    """Numbers and texts under a header. None stands for an unknown number."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -90,7 +90,7 @@ def canvas() -> "Iterator[type[Canvas]]":
     with drawing() as new, warnings.catch_warnings():
         import matplotlib
 
-        warnings.filterwarnings("ignore", message="Glyph")  # of names in scripts that matplotlib's font lacks
+        warnings.filterwarnings("ignore", message="Glyph")  # matplotlib's font lacks some scripts
         matplotlib.rcParams.update(_STYLE)
         yield new
 

@@ -20,7 +20,7 @@ _OFFSET = 6
 _BESIDE = 10
 """Distance of a label from its point, in points."""
 _COLUMN = 70
-"""Labels of points that are nearer horizontally, in points, are in one column."""
+"""Points with a smaller horizontal distance, in points, have their labels in one column."""
 _LEADER = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
 """The line from a label that was moved to its point."""
 
@@ -66,7 +66,7 @@ def label_ends(figure: "Canvas", labels: "Mapping[Axes, Sequence[EndLabel]]") ->
         labels: of each panel, whose limits are final.
     """
     if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()  # computes the layout, and with it the height of the panels
+        figure.draw_without_rendering()  # drawing computes the layout and the height of the panels
     for panel, ends in labels.items():
         low, high = panel.get_ylim()
         unit = panel.get_window_extent().height * 72 / figure.dpi / (high - low)  # points

@@ -1,4 +1,4 @@
-"""Strip of tasks: one square for each task and run, full where it was won."""
+"""Strip of tasks: one square for each task and run, filled if the task was won."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,10 +21,10 @@ _LINE = 1.35
 
 
 def order(means_RT: Floats) -> list[int]:
-    """Return the tasks in the order of the strip: those that the last run won first, then by the others.
+    """Return the tasks in the order of the strip: first those that the last run won, then by the other runs.
 
-    Two runs give the groups won by the last only, by both, by none, by the first only, so that tasks that
-    flipped stand together. Tasks that the last run has no score for come last.
+    With two runs, the groups are: won by the last only, by both, by none, by the first only. Tasks without a
+    score in the last run are last.
 
     Args:
         means_RT: success ``[runs, tasks]``, NaN without a score.

@@ -1,1 +1,1 @@
-"""What static pages share: hostile text, templates, the page's style and script, inline figures."""
+"""Shared parts of static pages: hostile text, templates, style and script, inline figures."""

@@ -25,7 +25,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7
 
 The CSS variables ``--c0`` to ``--c7`` of ``page.css`` are their values on a dark and on a light page."""
 GREY = "#808080"
-"""Colour of what stands back: the grid, other series, reference lines."""
+"""Colour of the background elements: grid, other series, reference lines."""
 
 PIXELS_PER_POINT = 1.5
 """Size of figures on pages: labels of 8 points are 12 CSS pixels high in all figures and windows."""
@@ -42,7 +42,7 @@ def drawing() -> "Iterator[type[Canvas]]":
     """Give ``matplotlib.figure.Figure`` under settings that do not depend on the user's own.
 
     A ``matplotlibrc`` in the current folder is ignored (it could have LaTeX executed), dollar signs in names
-    are not mathematics, and identifiers come from a fixed salt.
+    are shown as such, and identifiers come from a fixed salt.
 
     Raises:
         MissingError: matplotlib is not installed.
@@ -73,7 +73,7 @@ def inline_svg(figure: "Canvas", title: str) -> "Markup":
 
     Args:
         figure: the figure; its texts are made visible and escaped.
-        title: what the figure shows, for readers who do not see it.
+        title: description of the figure for screen readers.
     """
     from markupsafe import Markup
 
@@ -102,7 +102,7 @@ def _to_attributes(element: ElementTree.Element) -> None:
     """Replace an element's style by presentation attributes, and its colours by the page's."""
     for declaration in element.attrib.pop("style", "").split(";"):
         name, _, value = (part.strip() for part in declaration.partition(":"))
-        if name == "font":  # the shorthand is not a presentation attribute; the family is the page's
+        if name == "font":  # the shorthand is not a presentation attribute; the page sets the family
             if size := _FONT_SIZE.search(value):
                 element.attrib["font-size"] = size[1]
         elif name and name != "font-family":

@@ -1,4 +1,4 @@
-"""Says in words how an episode ended."""
+"""Describes in words how an episode ended."""
 
 _WORDS = {
     "success": "the task was solved",
@@ -20,5 +20,5 @@ _WORDS = {
 
 
 def end_in_words(reason: str) -> str:
-    """Return an episode's ``end_reason`` in words; one of another package's environment as it is."""
+    """Return an episode's ``end_reason`` in words; reasons of other packages are returned unchanged."""
     return _WORDS.get(reason, reason)

@@ -1,4 +1,4 @@
-"""Sections on what came of the episodes: success, denominators, tasks, failures, what has no score."""
+"""Sections on the results of the episodes: success, denominators, tasks, failures, missing scores."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from nlac_bench.stats.pairing import Metric
 from nlac_bench.types import CONTENT_FILTER
 
 REWARD_ONLY = "The environment reports no success, so its results are rewards."
-"""What a report by reward says where a reader would look for a success."""
+"""The note of a report by reward in place of success rates."""
 
 
 def success_section(subjects: Sequence[ReportSubject], metric: Metric, notes: Sequence[str] = ()) -> Section:
@@ -77,7 +77,7 @@ def tasks_section(subjects: Sequence[ReportSubject], metric: Metric) -> Section:
 def failures_section(subjects: Sequence[ReportSubject], metric: Metric) -> Section:
     """Return how the lost episodes of each subject ended, and how many had invalid actions or tool errors.
 
-    Without a success no episode is lost, so all of them are counted.
+    If no success is reported, all episodes are counted.
 
     Raises:
         RunFolderError: an episode is damaged.

@@ -29,7 +29,7 @@ class NumbersTable:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts about one action: pairs of a label and a text, under a title; ``read`` came before the action."""
+    """Texts about one action: labels and texts under a title; ``read`` is the text before the action."""
 
     title: str
     read: str
@@ -52,8 +52,7 @@ class Section:
 
 @dataclass(frozen=True)
 class ReportPage:
-    """A report. It begins with ``setting``, which says what was measured, and ``verdict``, which says what
-    came of it; ``progress`` is said of unfinished runs."""
+    """A report: it begins with ``setting``, ``verdict`` and, about unfinished runs, ``progress``."""
 
     title: str
     setting: str
@@ -132,7 +131,7 @@ def write_files(report: ReportPage, folder: Path, form: Format) -> list[Path]:
 
 
 def _unique(named: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
-    """Yield ``named`` with a number after a name that came before; environments may differ in signs only."""
+    """Yield ``named``; a repeated name gets a number (environments may differ only in punctuation)."""
     seen: dict[str, int] = {}
     for name, each in named:
         seen[name] = seen.get(name, 0) + 1

@@ -1,7 +1,6 @@
 """The floors and the oracle of a run: played on the same tasks and seeds, kept in its folder ``references/``.
 
-A success rate means little beside nothing: agents without a model show what a task gives away, and the oracle
-shows what can be reached.
+Agents without a model show which success rate needs no skill, and the oracle shows the highest possible one.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ ORACLE = "oracle"
 
 
 def reference_agents(config: RunConfig) -> tuple[str, ...]:
-    """Return the agents that are played for a run's report; none where ``why_none`` has a reason.
+    """Return the agents that are played for a run's report; none if ``why_none`` returns a reason.
 
     The agent ``constant`` is left out, because its action is searched.
     """
@@ -37,7 +36,7 @@ def reference_agents(config: RunConfig) -> tuple[str, ...]:
 
 
 def why_none(config: Mapping[str, object]) -> str | None:
-    """Return why a run with these settings gets no floors and no oracle, as a part of a sentence.
+    """Return the reason why a run with these settings has no floors and no oracle, as part of a sentence.
 
     Returns:
         None if it gets them: it takes seconds to play them.
@@ -72,16 +71,16 @@ def reference_config(config: RunConfig, agent: str) -> RunConfig:
 
 
 def play_references(prepared: Prepared, folder: Path) -> None:
-    """Play the floors and the oracle on the tasks of the run in ``folder``; those that are there are kept.
+    """Play the floors and the oracle on the tasks of the run in ``folder``; existing runs are kept.
 
     Raises:
-        NlacBenchError: they cannot be played or written.
+        NlacBenchError: the runs cannot be played or written.
     """
     for agent in reference_agents(prepared.config):
         config = reference_config(prepared.config, agent)
         own = prepare(config)
         path = folder / REFERENCES / agent
-        measured_before = folder / BASE / REFERENCES / agent  # where --base named a run that has them
+        measured_before = folder / BASE / REFERENCES / agent  # the run that --base names may have them
         if measured_before.is_dir() and not path.exists():
             shutil.copytree(measured_before, path)
         if (path / "manifest.json").exists():

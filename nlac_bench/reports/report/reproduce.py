@@ -13,7 +13,7 @@ from nlac_bench.reports.report.page import NumbersTable, Section, sentence
 
 
 def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -> Section:
-    """Return the commands that repeat ``runs`` and the report of ``arguments``, and what they ran with.
+    """Return the commands that repeat ``runs`` and the report of ``arguments``, and the software of the runs.
 
     Args:
         runs: by their folders, relative to the one in which the commands are typed.
@@ -46,7 +46,7 @@ def run_command(folder: str, run: RunFolder) -> str:
 
 
 def facts(run: RunFolder) -> list[tuple[str, str]]:
-    """Return what ``run`` was made with, as pairs of name and value."""
+    """Return the software and hardware of ``run`` as pairs of name and value."""
     first = run.manifest["sessions"][0]
     git = _mapping(_mapping(first.get("git")).get("package"))
     hardware = _mapping(first.get("hardware"))

@@ -1,4 +1,4 @@
-"""What a report compares: the rows of its forest plot, read from run folders."""
+"""Subjects of a report: the rows of its forest plot, read from run folders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class ReportSubject:
         """Read the outcomes of ``run``.
 
         Raises:
-            RunFolderError: it is damaged.
+            RunFolderError: the folder is damaged.
         """
         return cls(name, kind, run, outcomes_of(run))
 
@@ -43,7 +43,7 @@ class ReportSubject:
 
     @property
     def progress(self) -> str | None:
-        """What is said of an unfinished run: how many of its planned episodes are recorded; else None."""
+        """How many planned episodes of an unfinished run are recorded, as text; None for a finished run."""
         counts = self.outcomes.counts
         if counts.complete:
             return None
@@ -97,7 +97,7 @@ class Measurement:
         """Read the run in ``path``.
 
         Args:
-            name: how the report calls it, where it has several.
+            name: its name in a report of several runs.
 
         Raises:
             RunFolderError: ``path`` contains no run, or one that is damaged.
@@ -145,7 +145,7 @@ def metric_of(subjects: Sequence[ReportSubject]) -> Metric:
 def _reports_success(outcomes: Outcomes) -> bool:
     """Return whether a success value comes from the environment.
 
-    The driver sets that of an episode which a limit cuts to False, also where all others have none.
+    The driver reports success False for an episode that a limit cut, even if the environment reports none.
     """
     counts = outcomes.counts
     silent = counts.unscored - counts.content_filter

@@ -189,7 +189,7 @@ def _unscored_section(sweep: StoredSweep, runs: list[Measurement]) -> Section:
 
 
 def _verdict(sweep: StoredSweep, env: str) -> str:
-    """Return what the sweep shows on ``env`` of the method that the others are compared with."""
+    """Return the result on ``env`` of the method with which the others are compared."""
     rows = {row.method: row for row in sweep.rows_on(env)}
     leader = rows.get(sweep.against)
     if leader is None or leader.success is None:

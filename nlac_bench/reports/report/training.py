@@ -34,7 +34,7 @@ def stored_reference_lines(folder: Path) -> list[Reference]:
     """Return the floors and the oracle that were played for the run in ``folder``.
 
     Raises:
-        RunFolderError: one of them is damaged.
+        RunFolderError: a folder is damaged.
     """
     result = stored_references(RunFolder.open(folder)).items()
     return references_of([ReportSubject.read(name, "floor", run) for name, run in result])
@@ -62,7 +62,7 @@ def curves_section(measurements: Sequence[Measurement]) -> Section:
 def _optimism(measurement: Measurement) -> str:
     """Return a warning about the validation result that the tested checkpoint was chosen by; "" without one.
 
-    The largest of several results with chance in them is too large on average.
+    The largest of several noisy results is too large on average.
     """
     rows = rows_of(measurement.own.run, "validation")
     chosen = [row for row in rows if row["best"]]

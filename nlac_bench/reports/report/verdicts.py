@@ -14,11 +14,11 @@ from nlac_bench.stats.verdicts import UNDECIDED, worded
 from nlac_bench.training.curve import rows_of
 
 TESTS = {"exact McNemar": "exact McNemar test", "sign flips by task": "sign-flip test by task"}
-"""How a sentence names the tests of ``compare``."""
+"""The names of the tests of ``compare`` in sentences."""
 
 
 def setting(runs: Sequence[RunFolder]) -> str:
-    """Return a sentence with the models and the environments of ``runs``, so that no figure is read without.
+    """Return a sentence with the models and the environments of ``runs``, which every report shows.
 
     It goes before the verdict.
     """
@@ -40,12 +40,12 @@ def _model(subject: Mapping[str, object]) -> str:
 
 
 def _where(conditions: Mapping[str, object]) -> Iterator[str]:
-    """Yield what a reader has to know of the tasks: data, split, arguments of the environment, its user."""
+    """Yield the properties of the tasks: data, split, arguments of the environment, its user."""
     for name, word in (("data_source", "data"), ("split", "tasks")):
         if conditions.get(name) is not None:
             yield f"{shown(str(conditions[name]), 60)} {word}"
     arguments = conditions.get("env_args")
-    if not isinstance(arguments, Mapping):  # of a run of somebody else; None without arguments
+    if not isinstance(arguments, Mapping):  # None without arguments; the run may come from somebody else
         arguments = {}
     yield from (
         f"{shown(str(key), 60)} {shown(str(value), 60)}"
@@ -57,7 +57,7 @@ def _where(conditions: Mapping[str, object]) -> Iterator[str]:
 
 
 def run_verdict(measurement: Measurement, metric: Metric) -> str:
-    """Return what a run shows: its result, compared with the untrained model or the highest floor."""
+    """Return the result of a run, compared with the untrained model or the highest floor."""
     own, base = measurement.own, measurement.base
     if own.progress is not None:
         return f"This run is not finished: {_unfinished(measurement)}. It supports no verdict yet."
@@ -149,7 +149,7 @@ def _difference(c: Comparison) -> str:
 
 
 def p_said(p: float) -> str:
-    """Return a p-value as a sentence has it: ``p = 0.012``, ``p < 0.001``."""
+    """Return a p-value as text for a sentence: ``p = 0.012``, ``p < 0.001``."""
     return f"p {p_text(p).replace('<', '< ')}" if p < 0.001 else f"p = {p_text(p)}"
 
 

@@ -63,7 +63,7 @@ class ChatFormat:
         ]
         try:
             text = self._render(shortened, tools)
-        except NlacBenchError:  # such as from a template that requires a call before a tool result
+        except NlacBenchError:  # for example, a template requires a call before a tool result
             return None
         return text.partition(_MARK)[2] if text.count(_MARK) == 1 else None
 

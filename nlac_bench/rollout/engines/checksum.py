@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import torch
 
 _BLOCK = 1 << 16
-"""Words of a block."""
+"""Number of words of a block."""
 _SLAB = {"cpu": 1}
 """Blocks computed at the same time: on a CPU they stay in its cache, on a GPU a kernel should be large."""
 _LARGE_SLAB = 256

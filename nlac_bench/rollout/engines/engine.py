@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import torch
 
 Slot: TypeAlias = Literal["policy", "target"]
-"""The weights that a request is answered with: the policy's own, or their moving average."""
+"""The weights that answer a request: the policy's own, or their moving average."""
 
 Finish: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "context_overflow"]
-"""Why a sample ended. ``context_overflow``: the context window was full before the model ended its answer.
-``length`` with an empty text: the budget of tokens was used up before the answer began. ``content_filter``: a
-filter of the server stopped it, and the text is a fragment."""
+"""The reason why a sample ended. ``context_overflow``: the context window was full before the model ended its
+answer. ``length`` with an empty text: the budget of tokens was used up before the answer began.
+``content_filter``: a filter of the server stopped it, and the text is a fragment."""
 
 
 class EngineError(EnvInfraError):
@@ -214,7 +214,7 @@ def tokenizer_of(engine: Engine) -> Tokenizer | None:
 
 
 def missing_for_training(engine: object, slots: Iterable[Slot]) -> list[str]:
-    """Return the names of what ``engine`` lacks of ``TrainableEngine``; empty if it can train the method.
+    """Return the parts of ``TrainableEngine`` that ``engine`` lacks; empty if it can train the method.
 
     Args:
         slots: the slots that the method fills.
@@ -225,7 +225,7 @@ def missing_for_training(engine: object, slots: Iterable[Slot]) -> list[str]:
 
 
 def engine_name(engine: object) -> str:
-    """Return the name of ``engine`` in the records of runs: that of its class, or of what it stands for."""
+    """Return the name of ``engine`` in the records of runs: its class's, or that of the engine it wraps."""
     return str(getattr(engine, "name", type(engine).__name__))
 
 

@@ -32,8 +32,8 @@ def check_model(name: str | PathLike[str]) -> None:
     """Check the files of the model ``name``, a folder or a Hugging Face id.
 
     Raises:
-        ModelFilesError: it has pickled weights and no safetensors, it is an adapter, a file names weights, a
-            kernel or a tokenizer that must not be loaded, or a file is not a regular one.
+        ModelFilesError: the model has pickled weights and no safetensors, or is an adapter, a file names
+            weights, a kernel or a tokenizer that must not be loaded, or a file is not a regular one.
     """
     local = Path(name).is_dir()
     folder = Path(name) if local else _downloaded(str(name))
@@ -169,7 +169,7 @@ def _downloaded(name: str) -> Path:
 
     try:
         return Path(snapshot_download(name, allow_patterns=["*.json"]))
-    except Exception as error:  # of the network, the server or the cache
+    except Exception as error:  # errors of the network, the server or the cache
         reason = " ".join(str(error).split())[:1000]
         raise ModelFilesError(
             f"cannot load the model {name!r}: it is not a folder, and it cannot be found on the Hugging Face "

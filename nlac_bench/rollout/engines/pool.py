@@ -43,8 +43,8 @@ class EnginePool:
     printed, its requests are sent to another one with the same seeds, and it is not used any more, unless it
     takes the weights of a later ``sync``: a server may have been restarted.
 
-    Which replica answers does not change a sample, as far as a sample of a single replica does not depend on
-    the requests that are computed beside it.
+    Which replica answers does not change a sample, as far as samples of a single replica do not depend on
+    other requests.
 
     Args:
         replicas: engines with the same model, at least one.
@@ -154,7 +154,7 @@ class EnginePool:
     def _sync_one(
         self, number: int, source: SharedSource, version: int, slot: Slot
     ) -> NlacBenchError | float | None:
-        """Return the result or the error of one replica; None also if it is left out."""
+        """Return the result or the error of one replica; None for a replica that is left out."""
         replica, used = self.replicas[number], number in self._router.replicas
         try:
             slope = replica.sync(source, version, slot)

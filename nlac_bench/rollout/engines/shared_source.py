@@ -29,7 +29,7 @@ class Receiving(Protocol):
     """An engine in another process, between the start and the end of an update of its weights."""
 
     async def update(self, info: Mapping[str, object]) -> None:
-        """Have all workers load weights as ``info`` describes."""
+        """Let all workers load weights as ``info`` describes."""
 
 
 class SharedSource(ABC):
@@ -76,7 +76,7 @@ class SharedSource(ABC):
         """Use the source for other threads, until all futures of ``users`` are done.
 
         Raises:
-            BaseException: what the source raised; the other threads get it first.
+            BaseException: the source raised it; the other threads get it first.
         """
         for user in users:
             user.add_done_callback(lambda done: self._asked.put(None))
@@ -93,7 +93,7 @@ class SharedSource(ABC):
                     task.answer.set_result(task.function())
                 if failure is None:
                     self._everyone_waits(left)
-            except BaseException as error:  # Ctrl-C, too: the other threads would wait for ever
+            except BaseException as error:  # also after Ctrl-C, or the other threads would wait for ever
                 failure = error
                 if task is not None and not task.answer.done():
                     task.answer.set_exception(error)
@@ -102,13 +102,13 @@ class SharedSource(ABC):
             raise failure
 
     def _ask(self, function: Callable[[], T]) -> "Future[T]":
-        """Have the thread in ``answer`` call ``function``."""
+        """Let the thread in ``answer`` call ``function``."""
         task = _Task(function, Future())
         self._asked.put(task)
         return task.answer
 
     def _everyone_waits(self, users: int) -> None:  # noqa: B027 - not all sources do something then
-        """Called in ``answer`` whenever one of the ``users`` that are not done has asked, or is done."""
+        """Called in ``answer`` whenever an unfinished one of ``users`` has made a request or has ended."""
 
     def _stop(self, failure: BaseException) -> None:  # noqa: B027
         """Called in ``answer`` after an error."""

@@ -67,13 +67,13 @@ def main() -> int:
             try:
                 text = template.render(messages=messages, tools=tools, add_generation_prompt=True)
             except SecurityError as error:
-                if "attribute '_" in str(error):  # others only change a list, which the sandbox refuses
+                if "attribute '_" in str(error):  # the others only change a list
                     print(str(error)[:300])
                     return ESCAPES
                 continue
             except MemoryError:
                 return TOO_LARGE
-            except Exception:  # templates refuse conversations that their model has not learned
+            except Exception:  # templates refuse conversations that their model was not trained on
                 continue
             if len(text) > MAX_CHARACTERS:
                 return TOO_LARGE

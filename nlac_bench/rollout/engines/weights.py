@@ -45,7 +45,7 @@ def forward_logprobs(model: Any, ids: Sequence[int], prompt_len: int) -> list[fl
     """Return the log-probabilities of ``ids[prompt_len:]`` under ``model`` at temperature 1, in float32.
 
     Raises:
-        ValueError: ``prompt_len`` is not within 1 and the number of ids.
+        ValueError: ``prompt_len`` is not between 1 and the number of ids.
     """
     import torch
 
@@ -69,7 +69,7 @@ def load_weights(model: Any, source: WeightSource) -> None:
     import torch
 
     wanted = dict(model.named_parameters())
-    every_name = dict(model.named_parameters(remove_duplicate=False))  # tied parameters with all their names
+    every_name = dict(model.named_parameters(remove_duplicate=False))  # with all names of tied parameters
     missing = {id(parameter) for parameter in wanted.values()}
     with torch.no_grad():
         for name, tensor in source.named_tensors():

@@ -16,7 +16,7 @@ __all__ = ["STOP", "Customer", "MessageReading", "goals", "phrases"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what reads messages when it is used: it compiles patterns for a second."""
+    """Import the modules that read messages on first use: they compile patterns for a second."""
     if name == "Customer":
         from nlac_bench.simulators.customer.speak.customer import Customer
 

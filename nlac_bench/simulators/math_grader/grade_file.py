@@ -81,7 +81,7 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
         reason = f"({error.strerror or error}); name another file with --out"
         raise DataError(f"{out} cannot be written {reason}") from error
     finally:
-        with suppress(OSError):  # it was renamed, or its folder does not exist
+        with suppress(OSError):  # `out` was already renamed, or its folder does not exist
             partial.unlink()
     return summary.result()
 

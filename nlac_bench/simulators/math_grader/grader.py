@@ -29,7 +29,7 @@ _MODULE = "nlac_bench.simulators.math_grader.worker"
 _WALL_FACTOR = 4.0
 """Wall time of a case as a multiple of its CPU time, so that a busy machine does not exceed it."""
 _LEAST_S = 1.0
-"""Least CPU seconds of the control case, and least number that `_WALL_FACTOR` multiplies."""
+"""Smallest CPU limit in seconds of the control case, and smallest factor of `_WALL_FACTOR`."""
 _CONTROL = ("x+1", "1+x")
 """A right answer that a worker must parse; if it is not graded as right, the grader does not work."""
 
@@ -61,7 +61,8 @@ class Grader:
 
     A limit of the case's own (CPU time, memory, size of numbers, nesting) makes it ungraded. A worker that
     dies, does not answer, or raises an exception may be a fault of the machine: the case is judged once more,
-    in a new worker. If that fails too, a control case tells whether the answer or the grader is at fault.
+    in a new worker. If that fails too, a control case determines whether the answer or the grader is at
+    fault.
 
     Args:
         timeout_s: limit of a case's CPU time in seconds. Its wall time is limited to four times that, and at
@@ -153,7 +154,7 @@ class Grader:
         """Put a worker that waits for cases into ``slot``; start one if necessary, and once more if it dies.
 
         Raises:
-            EnvInfraError: both died, one did not start in time, or the grader is closed.
+            EnvInfraError: both workers died, a worker did not start in time, or the grader is closed.
         """
         if slot.worker is not None and not slot.worker.alive():
             self._discard(slot.worker)
@@ -229,7 +230,7 @@ class Grader:
 
 def _stop(workers: set[WorkerProcess]) -> None:
     for worker in list(workers):
-        worker.kill()  # its connection may be in use: the reader sees its end and closes it
+        worker.kill()  # another thread may use the connection; it reads the end of the stream and closes it
 
 
 class _Default:

@@ -41,7 +41,7 @@ class WorkerProcess(ChildProcess):
 
         Raises:
             WorkerLostError: the process ended before that.
-            EnvInfraError: it is not ready after `START_S` seconds.
+            EnvInfraError: the process is not ready after `START_S` seconds.
         """
         if self._ready:
             return
@@ -65,7 +65,7 @@ class WorkerProcess(ChildProcess):
         began = time.monotonic()
         try:
             self.send(encode({"gold": gold, "pred": pred, "cpu_s": cpu_s, "wall_s": self._wall_s}))
-            # 0 still finds a reply that was ready while this process was not scheduled.
+            # A timeout of 0 still reads a reply that arrived while this process was not scheduled.
             reply = self.receive(max(0.0, began + self._wall_s - time.monotonic()))
         except TimeoutError:
             raise WorkerLostError(f"sent no verdict within {self._wall_s:g} s") from None
@@ -73,7 +73,7 @@ class WorkerProcess(ChildProcess):
             self.usable = False
             seconds, ending = time.monotonic() - began, self.ending()
             # A single thread does not use more CPU time than wall time, up to a tick of the kernel's clock:
-            # the same signal earlier comes from elsewhere.
+            # an earlier signal has another cause.
             if self._process.returncode == -signal.SIGPROF and seconds > 0.9 * cpu_s - 0.01:
                 return None, f"ungraded: time-out after {cpu_s:g} s"
             raise WorkerLostError(f"died ({ending})") from None

@@ -38,7 +38,7 @@ def load_embedded(name: str, split: str = "test") -> Domain:
 
 @cache
 def domains(name: str) -> tuple[Domain, ...]:
-    """Return the domains ``name`` of all databases; raises as ``load_embedded``."""
+    """Return the domain ``name`` of each database; raises the errors of ``load_embedded``."""
     if name == "retail":
         shops = make_retail_tables()
         return _domains("retail", [shop.tables for shop in shops], make_retail_tasks(shops))

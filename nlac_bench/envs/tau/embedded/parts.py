@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TaskPart:
-    """A goal, the calls that fulfil it, and what the user must be told."""
+    """A goal, the calls that fulfil it, and the outputs that the user must be told."""
 
     goal: goals.Goal
     calls: tuple[GoldCall, ...] = ()

@@ -21,10 +21,12 @@ from nlac_bench.envs.tau.rows import (
 SEED = 20_240_515
 LEVELS = ("easy", "medium", "hard")
 USERS_PER_GROUP: Mapping[str, int] = {"train": 100, "test": 50, "validation": 50}
-"""Number of users of each level. No user is in two groups, so no order is either."""
+"""Number of users of each level. No user, and therefore no order, is in two groups."""
 DATABASES = (("train", "test"), ("validation",))
-"""The splits of each database. Validation has one of its own, so that the rows of the others, and the hash of
-their data, are those from before there was a validation split."""
+"""The splits of each database.
+
+Validation has a database of its own, so that it does not change the rows and the data hash of the others.
+"""
 
 _STATUSES: Mapping[str, tuple[str, ...]] = {
     "easy": ("pending", "delivered"),

@@ -38,7 +38,7 @@ def main(folder: str, plan: str, out: str) -> None:
 
 def _play(env: Any, record: dict[str, Any], initial_hashes: dict[bytes, str]) -> dict[str, object]:
     env.reset(record["task"])
-    image = marshal.dumps(env.data, 2)  # much cheaper than the hash, and equal exactly if the data are
+    image = marshal.dumps(env.data, 2)  # cheaper than the hash
     if image not in initial_hashes:
         initial_hashes[image] = env.get_data_hash()
     initial = before = initial_hashes[image]

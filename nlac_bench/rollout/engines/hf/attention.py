@@ -98,6 +98,6 @@ def worth_alone(model: Any, count: int, lengths: Sequence[int]) -> bool:
 
 
 def use_where_faster(model: Any) -> None:
-    """Switch ``model`` to this attention if it is on a CPU and uses ``sdpa``; GPU kernels need the copies."""
+    """Switch ``model`` to this attention if it is on a CPU and uses ``sdpa``."""
     if model.device == torch.device("cpu") and model.config._attn_implementation == "sdpa":
         model.set_attn_implementation(NAME)

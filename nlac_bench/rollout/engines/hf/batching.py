@@ -42,7 +42,7 @@ class Job:
 
 @dataclass(eq=False, slots=True)
 class WorkerCall:
-    """Another function for the worker thread. With ``alone`` it is not called while rows are decoded."""
+    """A function that the worker thread calls. With ``alone`` it is not called while rows are decoded."""
 
     function: Callable[[], object]
     future: Future[Any]
@@ -52,8 +52,7 @@ class WorkerCall:
 class Batching(ABC):
     """A thread that adds the rows of requests to the batches of decoders, and calls functions in between.
 
-    The thread starts with the first request. A subclass says what the rows of a request are and what is
-    delivered.
+    The thread starts with the first request. A subclass defines the rows of a request and its result.
 
     Args:
         decoders: the decoder of each slot; others may be added later, by the thread itself.

@@ -90,7 +90,7 @@ class EngineChild(ChildProcess):
             except TimeoutError:
                 return self._lost(f"read nothing for {WAIT_S:g} s")
             except OSError:
-                return  # closed: the reading thread finds out why
+                return  # the connection is closed; the reading thread finds out why
 
     def _read(self) -> None:
         try:
@@ -106,7 +106,7 @@ class EngineChild(ChildProcess):
         self.prompts = prompts[0], prompts[1]
         with self._lock:
             future = self._pending.pop(message.get("id", -1), None)
-        if future is None:  # a sign of life, or the reply to a cancelled request
+        if future is None:  # a message of a living process, or the reply to a cancelled request
             return
         with contextlib.suppress(InvalidStateError):  # it may be cancelled at the same time
             if "error" in message:

@@ -18,11 +18,11 @@ from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
 from nlac_bench.rollout.engines.hf.threads import Threads, using
 
 _PREFILL_TOKENS = 4096
-"""Tokens of one prefill pass: bounds its memory."""
+"""Largest number of tokens of one prefill pass; it bounds the memory."""
 _WORTH_A_PASS = 64
 """Number of padding tokens that cost as much as the overhead of another pass."""
 _WORTH_COPYING = 32
-"""Length of a common beginning from which copying it is faster than computing it."""
+"""Smallest length of a common prefix for which copying is faster than computing."""
 
 
 @dataclass(eq=False, slots=True)
@@ -76,7 +76,7 @@ class Decoder:
         self._empty(0, 0)
 
     def reset(self) -> None:
-        """Drop all rows and what is cached; called after new weights and after a failure."""
+        """Drop all rows and cached keys and values; called after new weights and after a failure."""
         # As large as before: growing again would copy the cache several times after every iteration.
         self._empty(self._cache.slots, self._cache.length)
 
@@ -91,7 +91,7 @@ class Decoder:
 
     def admit(self, rows: Sequence[Row]) -> None:
         """Add rows to the batch, which then has at most ``max_rows``, and compute their prompts."""
-        with using(1):  # prefill passes choose their own number
+        with using(1):  # prefill passes choose their own number of threads
             self._admit(rows)
 
     def _admit(self, rows: Sequence[Row]) -> None:
@@ -104,7 +104,7 @@ class Decoder:
                 prompt_T = np.array(row.prompt, dtype=np.int64)
                 known, source = self._longest_match(prompt_T)
                 near = max((_common(prompt_T, other) for other, _ in wave), default=0) if self.reuse else 0
-                if near > known + _WORTH_COPYING:  # an earlier row of this wave is about to compute it
+                if near > known + _WORTH_COPYING:  # an earlier row of the same batch will compute the prefix
                     later.append(row)
                 else:
                     self._place(row, prompt_T, known, source)
@@ -113,8 +113,11 @@ class Decoder:
             waiting = later
 
     def step(self) -> int:
-        """Sample a token for every active row, and further ones where those that were proposed are drawn; set
-        ``finish`` of the rows that end. Return the number of sampled tokens."""
+        """Sample a token for every active row; return the number of sampled tokens.
+
+        Further tokens are sampled while the proposed tokens equal the drawn ones. ``finish`` is set on rows
+        that end.
+        """
         with self._threads.for_step():
             return self._step()
 
@@ -196,7 +199,7 @@ class Decoder:
         if known and source >= slot and (continued or source == oldest):
             self._swap(slot, source)
         else:
-            if oldest != slot:  # what the slot holds is worth more than what is forgotten
+            if oldest != slot:  # keep what the slot holds; the oldest slot is forgotten
                 source = oldest if source == slot else source
                 self._copy(slot, oldest)
             if known and source != slot:
@@ -254,7 +257,7 @@ class Decoder:
         positions_RQ = torch.from_numpy(starts_R[:, None] + np.arange(width)).to(device)
         mask_R1QT = torch.arange(length, device=device) <= positions_RQ[:, None, :, None]
         self._cache.focus(first, positions_RQ, length)
-        # Padding may be beyond the model's last position, of which there may be no embedding.
+        # Padding may be beyond the model's last position, which may have no embedding.
         ends_R1 = torch.from_numpy(starts_R + [max(0, len(piece) - 1) for piece in pieces])[:, None]
         lengths = (starts_R + width).tolist()
         rows = {"lengths": lengths} if attention.worth_alone(self.model, width, lengths) else {}
@@ -314,7 +317,7 @@ def sample_tokens(logits_RV: torch.Tensor, rows: Sequence[Row]) -> tuple[list[in
         logprobs_RV = _nucleus(logprobs_RV, top_p_R)
     drawn_R = torch.tensor([row.draws.random() for row in rows], dtype=torch.float64, device=device)
     cumulative_RV = logprobs_RV.double().exp().cumsum(dim=-1)
-    # Below the total, so that rounding cannot select past the last token that has any probability.
+    # The bound is below the total, so that rounding cannot select a token without probability.
     wanted_R1 = (drawn_R * cumulative_RV[:, -1])[:, None]
     tokens_R = torch.searchsorted(cumulative_RV, wanted_R1, right=True)[:, 0]
     tokens_R = tokens_R.clamp(max=logits_RV.shape[1] - 1)

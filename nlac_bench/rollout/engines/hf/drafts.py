@@ -22,13 +22,13 @@ ENTRIES = 200_000
 
 
 class Drafts:
-    """A table from each ``CONTEXT`` tokens that were seen to the token that followed them last."""
+    """Maps each sequence of ``CONTEXT`` tokens to the token that followed its latest occurrence."""
 
     def __init__(self) -> None:
         self._next: dict[tuple[int, ...], int] = {}
 
     def learn(self, ids: Sequence[int], start: int) -> None:
-        """Store what preceded each token of ``ids`` from index ``start`` on."""
+        """Store each token of ``ids`` from index ``start`` on under the tokens before it."""
         if len(self._next) > ENTRIES:
             self._next.clear()
         for end in range(max(start, CONTEXT), len(ids)):

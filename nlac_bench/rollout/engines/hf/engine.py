@@ -57,7 +57,7 @@ class HFEngine(Batching):
             its device.
         tokenizer: a tokenizer with a chat template.
         max_rows: number of samples decoded together, and of conversations whose keys and values are cached.
-            With fewer than the number of concurrent episodes, turns are computed from their first token. The
+            With fewer rows than concurrent episodes, turns are computed from their first token. The
             memory of the cache is ``max_rows`` times that of the longest conversation.
 
     Raises:
@@ -237,7 +237,7 @@ class HFEngine(Batching):
             twin = copy.deepcopy(self._decoders["policy"].model)
             self._decoders[slot] = self._decoder(twin)
         decoder = self._decoders[slot]
-        decoder.reset()  # what is cached belongs to the old weights
+        decoder.reset()  # the cached keys and values belong to the old weights
         ids = probe_ids(self.tokenizer)
         before = forward_logprobs(decoder.model, ids, 1)
         load_weights(decoder.model, source)

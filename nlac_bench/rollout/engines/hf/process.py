@@ -21,9 +21,9 @@ from nlac_bench.rollout.engines.weights import probe_ids
 class ProcessEngine:
     """An engine that runs an ``HFEngine`` in a separate process, which ends with this one.
 
-    Requests and samples are exchanged as JSON, weights by a safetensors file in shared memory. A sample is
-    that of an ``HFEngine`` in this process with the same number of threads: in batches its last bits depend
-    on the requests that are decoded beside it, with ``deterministic=True`` it is bitwise the same.
+    Requests and samples are exchanged as JSON, weights by a safetensors file in shared memory. Samples equal
+    those of an ``HFEngine`` in this process with the same number of threads: in batches their last bits
+    depend on the other requests, with ``deterministic=True`` they are bitwise the same.
 
     The constructor returns while the process loads the model; ``wait_until_loaded`` waits for it.
 
@@ -45,8 +45,7 @@ class ProcessEngine:
         self._child = EngineChild(f"an engine process of {model!r}", threads)
         self._child.name = repr(self)
         self.close = weakref.finalize(self, self._child.close)
-        """Ends the process; requests that have not ended fail with ``EngineError``. Called at exit at the
-        latest."""
+        """Ends the process; requests that have not ended fail with ``EngineError``. Also called at exit."""
         self._loading = self._child.call("load", model=model, options=options)
 
     def __repr__(self) -> str:
@@ -109,8 +108,8 @@ class ProcessEngine:
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it.
 
-        The process compares its log-probabilities of the probe text with those of ``source``. This process
-        compares the version and the digests of all parameters that the other one has then.
+        The process compares its log-probabilities of the probe text with those of ``source``. Afterwards this
+        process compares the version and the digests of all parameters of the other process.
         """
         if not isinstance(source, WeightFile):
             with WeightFile(source) as file:

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 import torch
 
 WORTH_A_THREAD = 2_000_000_000
-"""Number of multiplications per thread, about 40 ms of one core, above which several threads pay even on a
-busy machine. A thread that is not scheduled delays the others at every operation."""
+"""Number of multiplications per thread above which several threads are faster even on a busy machine.
+
+It takes about 40 ms of one core. A thread that is not scheduled delays the others at every operation.
+"""
 TRIAL = 2
 """Steps with all threads, and as many with one, that are timed in each trial."""
 SHORTEST, LONGEST = 128, 2048
@@ -35,7 +37,7 @@ def using(threads: int) -> Iterator[None]:
 class Threads:
     """The number of threads of a decoder's passes: one, or ``most`` where that is faster now.
 
-    Whether several threads pay for the small passes of decoding depends on what else the machine does: on
+    Whether several threads are faster for the small passes of decoding depends on the load of the machine: on
     two idle cores two threads take 0.7 of the time of one, on a busy machine several times as long. So both
     are timed periodically, on decoding steps, which follow each other with almost equal work.
 

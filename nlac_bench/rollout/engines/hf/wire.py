@@ -1,4 +1,4 @@
-"""What the messages between an engine process and its parent contain.
+"""Converts requests, samples and errors to messages between an engine process and its parent.
 
 A request of the parent is ``{"id": N, "call": NAME, ...}``, the reply to it
 ``{"id": N, "result": ...}`` or ``{"id": N, "error": [CLASS, MESSAGE, KIND]}``.
@@ -33,11 +33,11 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
 
 
 def error_row(error: Exception) -> list[str]:
-    """Return what the parent needs to raise the same error."""
+    """Return the data from which the parent raises the same error."""
     for kind in (EngineError, SyncError, NlacBenchError, ValueError):
         if isinstance(error, kind):
             return [kind.__name__, str(error), getattr(error, "kind", "")]
-    return [RuntimeError.__name__, f"{type(error).__name__}: {error}"[:1000], ""]  # a bug, as in the parent
+    return [RuntimeError.__name__, f"{type(error).__name__}: {error}"[:1000], ""]  # a bug
 
 
 def error_of(row: list[str]) -> Exception:

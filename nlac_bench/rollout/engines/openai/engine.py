@@ -78,7 +78,7 @@ class OpenAIEngine:
 
     Raises:
         EngineSetupError: the address or the key is invalid, or OpenAI's server is used without a key.
-        ValueError: ``concurrency`` is not within 1 and 1000.
+        ValueError: ``concurrency`` is not between 1 and 1000.
     """
 
     tokenizer: None = None

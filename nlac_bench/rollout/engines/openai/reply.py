@@ -96,8 +96,8 @@ def says_rate_limit(code: str, message: str) -> bool:
 def says_overflow(status: int, message: str) -> bool:
     """Return whether an error means that the context was too short; the wording varies by server.
 
-    A server's own failure (status 500 and above) may speak of contexts too: there the message must give the
-    lengths.
+    A server's own failure (status 500 and above) may mention contexts too, so there the message must state
+    the lengths.
     """
     return _OVERFLOW.search(message) is not None and (status < 500 or len(_COUNT.findall(message)) >= 2)
 
@@ -112,7 +112,7 @@ def says_filtered(status: int, code: str, message: str) -> bool:
 
 
 def room_left(message: str) -> int | None:
-    """Return the number of tokens that still fit, if an overflow's message gives it (OpenAI, vLLM)."""
+    """Return the number of tokens that still fit, if the error message states it (OpenAI, vLLM)."""
     context, prompt = _CONTEXT.search(message), _PROMPT.search(message)
     if context is None or prompt is None:
         return None
@@ -273,7 +273,7 @@ def _logprobs(logprobs: object) -> list[float] | None:
 
 
 def reply_usage(data: Any, price: Price | None, seconds: float, server: str = "the server") -> Usage:
-    """Return the tokens and the cost that a reply states. What is not a count becomes 0, with a warning."""
+    """Return the tokens and the cost that a reply states; invalid values become 0, with a warning."""
     usage = data.get("usage") if isinstance(data, dict) else None
     usage = usage if isinstance(usage, dict) else {}
 

@@ -67,7 +67,7 @@ class Broadcast(SharedSource):
                 done.set_result(None)
 
     def _stop(self, failure: BaseException) -> None:
-        """Let no server wait any longer."""
+        """Release all servers that wait."""
         self._fanout.close()
         waiting, self._waiting = self._waiting, {}
         for done in waiting.values():
@@ -75,7 +75,7 @@ class Broadcast(SharedSource):
 
 
 def _refuse(done: "Future[None]", failure: BaseException) -> None:
-    """Set ``failure``; Ctrl-C as an ordinary error, because it would end the event loop."""
+    """Set ``failure``; Ctrl-C becomes an ordinary error, because it would end the event loop."""
     if not isinstance(failure, Exception):
         failure = RuntimeError(f"the push was stopped ({type(failure).__name__})")
     done.set_exception(failure)

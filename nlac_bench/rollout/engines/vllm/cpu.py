@@ -1,4 +1,4 @@
-"""What vLLM's workers need on CPUs: weights that can be replaced, and seeds of prompts computed in chunks."""
+"""Patches of vLLM's workers on CPUs: replaceable weights, and seeds of prompts computed in chunks."""
 
 import functools
 from typing import Any

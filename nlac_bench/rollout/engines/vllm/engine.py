@@ -96,8 +96,8 @@ class VLLMEngine:
         except BaseException:
             self.close()
             raise
-        # Registered after those of vLLM and multiprocessing, and so called before them: they end vLLM's
-        # processes, which would be reported as an error.
+        # Registered after the exit handlers of vLLM and multiprocessing, and so called before them: these end
+        # vLLM's processes, which would be reported as an error.
         atexit.register(self.close)
         self.context = first.context
         self.sync_tolerance = (

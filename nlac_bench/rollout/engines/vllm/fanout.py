@@ -32,9 +32,9 @@ T = TypeVar("T")
 FAULTS = (TransientFault, RefusedError)
 NamedTensors = Callable[[], Iterable[tuple[str, torch.Tensor]]]
 _LOOKS_S = (0.001, 0.02)
-"""Seconds between two looks for workers that have not come: at first, and after a second."""
+"""Seconds between two checks for missing workers: at first, and after one second."""
 _ANSWER_S = 15.0
-"""Seconds for a server to answer after the time limit of its workers, which began before ours, has passed."""
+"""Seconds for a server to answer after the time limit of its workers, which starts before ours."""
 
 
 class Fanout:
@@ -119,7 +119,7 @@ class Fanout:
         """
         asked = {server: loop.submit(server.workers()) for server in servers}
         if lost := self._failures(asked):
-            raise _Failed(lost, "a server does not tell its number of workers")
+            raise _Failed(lost, "a server does not report its number of workers")
         size = 1
         self._ranks = {}
         for server, reply in asked.items():
@@ -161,7 +161,7 @@ class Fanout:
                 within(self.limit, collective)
             except GroupError as error:
                 why = str(error).removeprefix(f"{BROKEN} ")
-                self._leave()  # so that workers that wait for this process fail, and answer
+                self._leave()  # so that workers that wait for this process fail and their servers answer
         others = {server: reply for server, reply in replies.items() if server not in absent}
         faults = absent | self._failures(others)
         if faults or why:
@@ -170,11 +170,11 @@ class Fanout:
         self._meeting.forget(step, [rank for ranks in self._ranks.values() for rank in ranks])
 
     def _absent(self, step: str, replies: "Mapping[Server, Future[None]]") -> dict[Server, Exception]:
-        """Wait until all workers have come to ``step``; return the servers whose workers do not, and why."""
+        """Wait until all workers have reached ``step``; return the servers of others, with the reason."""
         began = time.monotonic()
         everyone = [rank for ranks in self._ranks.values() for rank in ranks]
         while True:
-            # Before the look: a worker comes before its server answers.
+            # Read before ``missing``: a worker reaches the step before its server answers.
             answered = {server: reply for server, reply in replies.items() if reply.done()}
             missing = set(self._meeting.missing(step, everyone))
             if not missing:
@@ -217,7 +217,7 @@ class Fanout:
 
 
 class _Failed(Exception):
-    """A step failed, and with it the group; ``lost`` are the servers at fault, as far as that is known."""
+    """A step failed, so the group cannot be used; ``lost`` are the servers at fault, if known."""
 
     def __init__(self, lost: Mapping[Server, Exception], why: str) -> None:
         super().__init__(why)
@@ -225,7 +225,7 @@ class _Failed(Exception):
 
 
 def _own_address(servers: Sequence[Server]) -> str:
-    """Return an address by which the machines of all ``servers`` reach this one.
+    """Return an address of this machine that the machines of all ``servers`` can reach.
 
     It is the one that this machine uses towards them: the loopback address if all are here.
     """

@@ -21,9 +21,9 @@ from nlac_bench.rollout.engines.checksum import checksums
 from nlac_bench.rollout.engines.vllm.packing import Part, read_parts, unpacked
 
 BROKEN = "broadcast:"
-"""The beginning of messages that say that the group failed, and not the server that says it."""
+"""The beginning of messages about a failure of the group, not of the server that reports it."""
 _NEVER = timedelta(days=30)
-"""NCCL's own time limit, at which it would end the process. Ours are shorter."""
+"""NCCL's own time limit, after which NCCL ends the process. Ours are shorter."""
 
 
 class GroupError(RuntimeError):
@@ -35,7 +35,7 @@ class GroupError(RuntimeError):
 
 @dataclass(frozen=True)
 class Invitation:
-    """What a server's workers need to join a group; the ``init_info`` of vLLM's request.
+    """The data with which a server's workers join a group; the ``init_info`` of vLLM's request.
 
     ``address`` and ``port`` are those of rank 0's store, ``rank_offset`` is the rank of the server's first
     worker, ``backend`` is ``nccl`` or ``gloo``, and ``limit`` the seconds that each step may take.
@@ -51,7 +51,7 @@ class Invitation:
 
 
 class Meeting:
-    """The members of the group ``name`` at a store: who has come to a step, and whether the step begins."""
+    """The members of the group ``name`` at a store, and the steps that they have reached."""
 
     def __init__(self, store: Any, name: str, limit: float) -> None:
         self.store = dist.PrefixStore(name, store)
@@ -73,7 +73,7 @@ class Meeting:
             raise GroupError(f"rank 0 does not begin the step {step!r}: {why}")
 
     def missing(self, step: str, ranks: Sequence[int]) -> list[int]:
-        """As rank 0, return those of ``ranks`` who have not come to ``step``."""
+        """As rank 0, return those of ``ranks`` that have not reached ``step``."""
         if self.store.check([f"{step}/{rank}" for rank in ranks]):
             return []
         return [rank for rank in ranks if not self.store.check([f"{step}/{rank}"])]
@@ -124,7 +124,7 @@ class Group:
         options.rootRank = 0
         with _reported(self._rank):
             work = self._group.broadcast([data], options)
-            work.wait(self._limit)  # of NCCL, too, it returns when the data have arrived
+            work.wait(self._limit)  # with NCCL too, this returns when the data have arrived
             if not work.is_completed():
                 raise GroupError(f"rank {self._rank} has waited {self._limit.total_seconds():g} s")
 
@@ -147,7 +147,7 @@ class Member:
 
     Raises:
         ConnectionError: rank 0 cannot be reached.
-        GroupError: the group does not come about within the time limit.
+        GroupError: the group is not formed within the time limit.
     """
 
     def __init__(self, invitation: Invitation, worker: int, device: torch.device) -> None:
@@ -156,7 +156,7 @@ class Member:
         host, port, limit = invitation.address, invitation.port, invitation.limit
         try:
             with socket.create_connection((host, port), limit) as connection:
-                own = connection.getsockname()[0]  # by which the others on this network reach this machine
+                own = connection.getsockname()[0]  # the address of this machine for the others on the network
             store = dist.TCPStore(host, port, None, False, timedelta(seconds=limit), wait_for_workers=False)
         except (OSError, RuntimeError) as error:
             raise ConnectionError(
@@ -172,7 +172,7 @@ class Member:
         """Receive a buffer and return its tensors, each of which is checked when it is asked for.
 
         Args:
-            number: of the buffer, from rank 0.
+            number: number of the buffer, as rank 0 counts.
             rows: the fields of each ``Part``.
 
         Raises:
@@ -195,8 +195,8 @@ def within(seconds: float, function: Callable[[], None]) -> None:
     """Call ``function`` in a daemon thread, which is left behind if it does not return in time.
 
     Raises:
-        GroupError: it did not return in time.
-        Exception: what it raised.
+        GroupError: ``function`` did not return in time.
+        Exception: ``function`` raised this exception.
     """
     failures: list[Exception] = []
 

@@ -1,4 +1,4 @@
-"""GroupTransfer: a backend of vLLM's weight transfer that gets weights by broadcast, or as ``FileTransfer``.
+"""GroupTransfer: a backend of vLLM's weight transfer that gets weights by broadcast or from a file.
 
 It runs in vLLM's worker processes, on GPUs over NCCL and on CPUs over Gloo. Its rank 0 is a ``Fanout``.
 """
@@ -33,7 +33,7 @@ class GroupTransfer(FileTransfer):
         """Join the process group of ``init_info``; leave an earlier one.
 
         Raises:
-            GroupError: the group does not come about.
+            GroupError: the group is not formed.
         """
         self.shutdown()
         parallel = self.parallel_config  # the worker's number among those of all data-parallel engines
@@ -56,7 +56,7 @@ class GroupTransfer(FileTransfer):
         """Receive and load a buffer, or load a file.
 
         Raises:
-            GroupError: the group cannot be used, or not any more.
+            GroupError: the group cannot be used.
             ValueError: as ``FileTransfer``, with a file.
         """
         if isinstance(update_info, FileUpdate):

@@ -36,13 +36,13 @@ def check_address(url: str) -> SplitResult:
     """Return the parts of ``url``.
 
     Raises:
-        NlacBenchError: it has another scheme than http and https, no host, or a port that does not exist.
+        NlacBenchError: the URL has another scheme than http and https, no host, or an invalid port.
     """
     try:
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return parts
-    except ValueError:  # brackets that are not closed, or a port that is not a number or too large
+    except ValueError:  # unclosed brackets, or an invalid port
         pass
     raise NlacBenchError(f"{redact(url)!r} is not the address of a server; write it as http://host:port")
 
@@ -79,7 +79,7 @@ class Http:
         """Return the JSON reply to a GET request; see ``post``.
 
         Args:
-            timeout: in place of that of all requests, if it is shorter.
+            timeout: used instead of the client's time limit if it is shorter.
         """
         return await self._request("GET", path, None, min(self.timeout, timeout or self.timeout))
 
@@ -89,7 +89,7 @@ class Http:
         """Return the JSON reply to a POST request.
 
         Args:
-            timeout: in place of that of all requests, if it is shorter.
+            timeout: used instead of the client's time limit if it is shorter.
 
         Raises:
             TransientFault: there was no complete answer within the time limit, or the status is 429 or at
@@ -138,8 +138,8 @@ class Http:
         arguments = {} if body is None else {"json": dict(body)}
         async with self._client.stream(method, self.url + path, **arguments) as response:
             data, status = bytearray(), int(response.status_code)
-            # vLLM closes the connection after an error of its own without saying so. A reply that is not read
-            # to its end closes it here too; the next request would fail on it.
+            # vLLM closes the connection after an error of its own without saying so. If a reply is not read
+            # to its end, the next request on its connection would fail: close it here too.
             last = response.headers.get("content-length") if status >= 500 else None
             async for chunk in response.aiter_bytes():
                 data += chunk
@@ -149,7 +149,7 @@ class Http:
 
 
 def _client() -> Any:
-    import openai  # whose HTTP library has another name in each of its versions
+    import openai  # the name of its HTTP library depends on the version
 
     key = os.environ.get(KEY)
     return openai.DefaultAsyncHttpxClient(

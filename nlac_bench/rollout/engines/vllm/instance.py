@@ -127,7 +127,7 @@ class Instance:
             await self._vllm.start_weight_update()
             await source.deliver(self)
             await self._vllm.finish_weight_update(weight_version=self._label(version))
-        except Exception as error:  # vLLM raises what its workers raised, as an exception of its own
+        except Exception as error:  # vLLM raises its own exception for an exception of a worker
             raise SyncError(f"vLLM refused the weights of version {version}: {error}"[:2000]) from None
         self.version = version
 
@@ -138,10 +138,10 @@ class Instance:
         await self._vllm.update_weights(WeightTransferUpdateRequest(update_info=dict(info)))
 
     async def check_version(self, version: int) -> None:
-        """Check the version of the weights that vLLM says it has.
+        """Check the version of the weights that vLLM reports.
 
         Raises:
-            SyncError: it is another version, or that of another slot.
+            SyncError: the version or its slot is another one.
         """
         label = await self._vllm.get_weight_version()
         if label != self._label(version):

@@ -103,7 +103,7 @@ class Loading:
         """Return the part of a parameter that the checkpoint's tensor ``name`` is loaded into.
 
         Returns:
-            None if the model calls the tensor otherwise, as do mixtures of experts.
+            None if the model has another name for the tensor, as mixtures of experts do.
         """
         if name in parameters or name not in self._wholes:
             return parameters.get(name)

@@ -1,4 +1,4 @@
-"""Packs tensors into buffers of bounded size, which are sent whole, and finds them there again."""
+"""Packs tensors into buffers of bounded size, which are sent whole, and unpacks them."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The bytes of tensors that follow each other."""
+    """The concatenated bytes of several tensors."""
 
     parts: list[Part]
     data: torch.Tensor
@@ -37,8 +37,9 @@ def packed(
 ) -> Generator[Buffer, None, None]:
     """Yield buffers on ``device`` with all ``tensors``, converted to ``dtype``.
 
-    Each is complete when it is yielded: work that was started on a GPU has ended. The next tensor is asked
-    for after that, so the collectives behind ``tensors`` never run beside those that send a buffer.
+    Each is complete when it is yielded: work that was started on a GPU has ended. The next tensor is
+    requested after that, so the collectives of ``tensors`` never run at the same time as those that send a
+    buffer.
     """
     held: list[tuple[str, torch.Tensor]] = []
     used = 0
@@ -68,7 +69,7 @@ def _filled(held: Sequence[tuple[str, torch.Tensor]], used: int) -> Buffer:
 
 
 def unpacked(parts: Iterable[Part], data: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield the names and tensors of a buffer, which have its memory."""
+    """Yield the names and tensors of a buffer; the tensors are views of the buffer."""
     start = 0
     for part in parts:
         dtype = _DTYPES[part.dtype]
@@ -81,7 +82,7 @@ def read_parts(rows: Iterable[Sequence[Any]]) -> tuple[list[Part], int]:
     """Return the parts that a request describes, and the size of their buffer.
 
     Raises:
-        ValueError: a row has not the fields of ``Part``, another dtype, or a negative size.
+        ValueError: a row does not have the fields of ``Part``, or has an unknown dtype or a negative size.
     """
     parts = [Part(*row) for row in rows]
     for part in parts:

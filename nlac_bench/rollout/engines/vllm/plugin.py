@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from nlac_bench.errors import NlacBenchError
 
 WeightsBy: TypeAlias = Literal["file", "nccl"]
-"""How weights come to a server: from a file, or by broadcast (NCCL between GPUs, Gloo between CPUs)."""
+"""How a server gets weights: from a file, or by broadcast (NCCL between GPUs, Gloo between CPUs)."""
 BACKENDS: Mapping[WeightsBy, str] = {"file": "nlac_bench_file", "nccl": "nlac_bench_nccl"}
 """The name of the backend in vLLM's ``WeightTransferConfig``; that of ``nccl`` reads files too."""
 _CLASSES = {"file": ("transfer", "FileTransfer"), "nccl": ("group_transfer", "GroupTransfer")}

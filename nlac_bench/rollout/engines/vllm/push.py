@@ -62,7 +62,7 @@ class Receiver(Receiving, Protocol):
         """Load the weights of ``source``, which the workers check, and set their version."""
 
     async def check_version(self, version: int) -> None:
-        """Check the version of the weights that vLLM says it has."""
+        """Check the version of the weights that vLLM reports."""
 
 
 def push(

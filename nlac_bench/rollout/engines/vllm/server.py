@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from nlac_bench.rollout.engines.vllm.group import Invitation
 
 RETRIES = Retries(attempts=3, timeouts=1, longest=2.0)
-"""Of a request for a sample. Other replicas answer it after that."""
+"""Number of attempts of a request for a sample; then another replica answers it."""
 _NO_LOGPROB = -9999.0
-"""What vLLM sends in place of NaN and minus infinity."""
+"""The number that vLLM sends in place of NaN and minus infinity."""
 
 
 class Server:
@@ -103,7 +103,7 @@ class Server:
         """Check the server's version, model and flags.
 
         Raises:
-            EngineError: it cannot be used; the message lists all problems.
+            EngineError: the server cannot be used; the message lists all problems.
         """
         self._found = await look(self.http, self.model, self._weights_by)
         if self._found.problems:
@@ -158,7 +158,7 @@ class Server:
     async def transfer(self, source: SharedSource, version: int) -> None:
         """Load the weights of ``source`` and set their version.
 
-        Samples of other programs are frozen meanwhile.
+        Requests of other programs are paused during the transfer.
 
         Raises:
             SyncError: the server's workers refused the weights (see ``Loading``).
@@ -188,7 +188,7 @@ class Server:
         try:
             await self.http.post("/start_weight_update")
         except TransientFault:
-            with contextlib.suppress(TransientFault):  # refused, which ends the earlier update
+            with contextlib.suppress(TransientFault):  # the server refuses it, and ends the earlier update
                 await self.update({"path": "", "digests": {}})
             await self.http.post("/start_weight_update")
 
@@ -210,10 +210,10 @@ class Server:
         await self.http.post("/init_weight_transfer_engine", {"init_info": asdict(invitation)})
 
     async def check_version(self, version: int) -> None:
-        """Check the version of the weights that the server says it has.
+        """Check the version of the weights that the server reports.
 
         Raises:
-            SyncError: it is another one.
+            SyncError: the version is another one.
         """
         try:
             label = (await self.http.get("/weight_info"))["weight_version"]

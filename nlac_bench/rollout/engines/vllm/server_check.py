@@ -11,7 +11,7 @@ from nlac_bench.rollout.engines.vllm.http import KEY, Http, RefusedError
 from nlac_bench.rollout.engines.vllm.plugin import BACKENDS, WeightsBy
 
 OLDEST, NEWER = (0, 32), (0, 34)
-"""Versions of vLLM that are supported: from the first to below the second."""
+"""Supported versions of vLLM: at least the first, and below the second."""
 
 
 def flags(weights_by: WeightsBy) -> tuple[str, ...]:
@@ -28,19 +28,19 @@ def flags(weights_by: WeightsBy) -> tuple[str, ...]:
 
 
 QUICK_S = 30.0
-"""Time limit of requests that servers which were left out may not answer; each push makes some to them."""
+"""Time limit of requests to servers that were left out, which each push tries again."""
 ENVIRONMENT = {"VLLM_SERVER_DEV_MODE": "1"}
 """Environment variables of a server that is a replica."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a server says about itself. With ``problems``, the fields after them may be defaults.
+    """The properties that a server reports. If there are ``problems``, the other fields may be defaults.
 
     ``served`` is the model's name there, ``context`` the largest number of tokens of prompt and answer
     together, ``exact`` whether it computes in float32, and ``block_size`` the number of tokens of a block of
-    the prefix cache. ``weights_by`` are the ways by which it can get weights, ``dtype`` is the model's, and
-    ``device`` that of vLLM, such as ``cuda`` or ``cpu``.
+    the prefix cache. ``weights_by`` are the methods by which it can get weights, ``dtype`` is the model's,
+    and ``device`` that of vLLM, such as ``cuda`` or ``cpu``.
     """
 
     version: str | None
@@ -144,7 +144,7 @@ async def _config(http: Http, problems: list[str]) -> Mapping[str, Any] | None:
 
 
 def _ways(config: Mapping[str, object]) -> tuple[WeightsBy, ...]:
-    """Return the ways by which a server can get weights."""
+    """Return the methods by which a server can get weights."""
     backend = _backend(config)
     return (
         ("file",) if backend == BACKENDS["file"] else tuple(BACKENDS) if backend == BACKENDS["nccl"] else ()

@@ -21,7 +21,7 @@ class ServerEngine:
     """An engine that samples from one vLLM server, which has the weights of one slot.
 
     Prompts and samples are token ids; log-probabilities are those of the sampling distribution. A server
-    cannot be sampled from before its first ``sync``: which weights it has is unknown until then. Every sample
+    cannot be sampled from before its first ``sync``, because its weights are unknown until then. Every sample
     is checked for the version of the weights that computed it.
 
     Args:
@@ -98,7 +98,7 @@ class ServerEngine:
 
         Raises:
             SyncError: the server does not have the new weights.
-            EngineError: it cannot be used (kind ``connection``).
+            EngineError: the server cannot be used (kind ``connection``).
         """
         if not isinstance(source, SharedSource):
             with WeightFile(source) as file:
@@ -113,7 +113,7 @@ class ServerEngine:
             loop.call(self._resume())
 
     def close(self) -> None:
-        """Close the connections; the server goes on."""
+        """Close the connections; the server keeps running."""
         if not self._closed:
             self._closed = True
             loop.call(self._server.http.close())

@@ -32,7 +32,7 @@ class SlotEngine:
     Args:
         pools: the engines of each slot, ``policy`` at least.
         folder: where weights are written for the servers to read (see ``WeightFile``).
-        fanouts: if given, weights are not written, but sent by that of the slot.
+        fanouts: if given, the fanout of a slot sends its weights, and no files are written.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class SlotEngine:
             return pool.sync(shared, version, slot)
 
     def close(self) -> None:
-        """Close the connections; the servers go on."""
+        """Close the connections; the servers keep running."""
         for pool in self.pools.values():
             pool.close()
         for fanout in self.fanouts.values():
@@ -139,7 +139,7 @@ def slot_engine(
 
 
 def connect(model: str, servers: Sequence[tuple[str, Slot]], **options: Any) -> SlotEngine:
-    """Return the engine of ``servers``, all of which have the weights of ``model`` then.
+    """Return the engine of ``servers`` after all of them have loaded the weights of ``model``.
 
     Earlier runs may have left other weights there. Servers that cannot be used are left out with a message.
     The arguments are those of ``slot_engine``.

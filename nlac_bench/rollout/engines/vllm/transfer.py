@@ -34,7 +34,7 @@ class FileUpdate(WeightTransferUpdateInfo):
 
 
 class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
-    """Loads a file in place and checks, tensor by tensor, what the model has afterwards (see ``Loading``)."""
+    """Loads a file in place and checks each tensor of the model afterwards (see ``Loading``)."""
 
     init_info_cls = FileInit
     update_info_cls = FileUpdate
@@ -64,8 +64,8 @@ class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
         vLLM ends an update that fails here, but not one that fails at its end.
 
         Raises:
-            ValueError: the file has not the tensors that were sent; the message begins with "digests:". Or as
-                ``Loading.check``.
+            ValueError: the file does not have the tensors that were sent; the message begins with "digests:".
+                Or as ``Loading.check``.
         """
         self._loading.load(_checked(Path(update_info.path), update_info.digests))
         self._loading.check()

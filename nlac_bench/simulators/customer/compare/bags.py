@@ -122,7 +122,7 @@ def wrong_bags(units: Sequence[Unit], goal: Goal, reported: bool = False) -> boo
     elif "present" in counts and added:
         totals = [*totals, counts["present"][-1] + added[-1]]
     if totals:
-        # the first of several may be the present number, which is lower because bags are only added
+        # the first of several may be the present number: it is lower, because bags are only added
         first_is_present = goal.kind != "book" and len(totals) > 1 and totals[0] < goal.bags
         return set(totals[first_is_present:]) != {goal.bags}
     if len(parts) == 2 and not added:
@@ -139,9 +139,9 @@ def states_bags(units: Sequence[Unit], goal: Goal) -> bool:
 def _own(units: Sequence[Unit], goal: Goal) -> Iterator[Unit]:
     """Yield the units that may count the goal's bags: of a booking only those that name bags.
 
-    A unit that names only codes of other reservations is left out if the user knows its own. It does not know
-    the code of a new booking; after a unit with the number of its bags, a code that was not named before is
-    another reservation's.
+    A unit that names only codes of other reservations is left out if the user knows its own. The user does
+    not know the code of a new booking: after a unit with its number of bags, a code that was not named before
+    belongs to another reservation.
     """
     known = {goal.record.lower()} if goal.record else set()
     settled = bool(goal.record)

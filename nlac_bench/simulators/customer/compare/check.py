@@ -124,7 +124,7 @@ def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bo
 
 
 def _tells_return(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
-    """Return whether ``units`` name no variants but the present ones, as what is to be sent back."""
+    """Return whether ``units`` name only the present variants, as items to be sent back."""
     present = {(item.product, key, value) for item in goal.items for key, value in item.options.items()}
     aims = {(item.product, key, value) for item in goal.items for key, value in (item.wanted or {}).items()}
     for unit in units:
@@ -141,7 +141,7 @@ _SENT_BACK = re.compile(
 
 
 def passed_over(heard: MessageReading, goal: Goal, script: Script, current: int) -> list[str]:
-    """Return the topics of wrong values that a message proposes beside a question about the payment."""
+    """Return the topics of the wrong values in a message that also asks about the payment."""
     stated = [unit for unit in heard.claims if unit not in heard.questions and proposes(unit)]
     return [topic for topic in objections(stated, goal, script, current) if topic in _SETTLED]
 
@@ -162,7 +162,7 @@ _SETTLED = TRAVEL | {"items", "options", "address"}
 
 
 def states_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
-    """Return whether ``units`` state the values that ``goal`` aims at; False for a cancellation."""
+    """Return whether ``units`` state the new values of ``goal``; False for a cancellation."""
     text = joined(units)
     if goal.kind in ("exchange", "modify_items"):
         named = {(product, key, value) for product, key, value, _ in option_mentions(units, goal, script)}
@@ -200,7 +200,7 @@ def tells_result(heard: MessageReading, goal: Goal, script: Script) -> bool:
 
 
 def names_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
-    """Return whether ``units`` state what ``goal`` aims at; of a cancellation the record or the reason."""
+    """Return whether ``units`` state the new values of ``goal``; for a cancellation, its record or reason."""
     if goal.kind == "cancel":
         text = joined(units)
         return bool(_reasons(text) & _own_reasons(goal) or (goal.record and goal.record.lower() in text))
@@ -219,13 +219,13 @@ _GIVEN = re.compile(
     r"\b(?:with|using|under|state|give|giving|record(?:ing)?|list(?:ing)?)\b[^.;:\n]{1,60}?"
     r"\bas (?:the|your|its) (?:\w+ )?reason\b"
 )
-"""Names the reason as such, whatever else is said about the order."""
+"""Names the reason explicitly, whatever else the sentence says about the order."""
 
 
 def awaits_yes(heard: MessageReading, goal: Goal, script: Script) -> bool:
     """Return whether a message states the whole change, asks for nothing else and does not report it.
 
-    Such a message waits for a yes, however it ends: "One short nod, and off it goes."
+    Such a message waits for confirmation, whatever its last sentence is: "One short nod, and off it goes."
     """
     if heard.reports or heard.wait or heard.more or heard.left_open or heard.asks - {"unclear"}:
         return False

@@ -17,7 +17,7 @@ from nlac_bench.simulators.customer.intent.goals import Goal, Item, Script
 
 @dataclass(frozen=True, slots=True)
 class ChosenAnswer:
-    """The user's words, and the topics that they tell."""
+    """The user's words, and the topics that they answer."""
 
     text: str
     topics: frozenset[str]
@@ -119,7 +119,7 @@ _PROFILE = re.compile(r"\b(?:profile|default|account)\b")
 
 
 def _options(heard: MessageReading, goal: Goal, script: Script, pick: say.Pick) -> ChosenAnswer | None:
-    """Return the wanted value of each option of which the question, or the list before it, names a value."""
+    """Return the wanted value of each option for which the question, or the list before it, names a value."""
     asked: dict[tuple[str, str], set[str]] = {}
     roles: set[Role] = set()
     for source in (

@@ -133,8 +133,8 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
 def _reverses(mentioned: Sequence[tuple[str, Role]], new: set[str]) -> bool:
     """Return whether a message that names the present and the ``new`` value aims at the present one.
 
-    Unless a word says that the new value is proposed, the last value counts that no word calls the present
-    one: agents name what the user has before what the user gets.
+    Unless a word marks the new value as proposed, the last value that is not marked as present counts: agents
+    name what the user has before what the user gets.
     """
     if any(value in new and role == "new" for value, role in mentioned):
         return False

@@ -1,7 +1,8 @@
 """Compares the trip or order that an agent names with how a user describes its own.
 
 A user who does not know the number of its reservation or order knows the route, or one of the products. A
-proposal about another route, or about an order of which only other products are named, is not the user's.
+proposal about another route, or about an order for which only other products are named, is about another
+record.
 """
 
 import re

@@ -156,7 +156,7 @@ def answers(units: Sequence[Unit], goal: Goal) -> bool:
     main = _ASIDE.sub(" ", text)
     if len(amounts) < 2 or (len(set(_AMOUNT.findall(main))) == 1 and re.search(goal.answer, main)):
         return True
-    if "\\$" not in goal.answer:  # a number of variants, told above a list of them with their prices
+    if "\\$" not in goal.answer:  # a number of variants, stated above a list of them with prices
         plain = [_IDS.sub(" ", unit.text) for unit in units if not _AMOUNT.search(unit.text)]
         return any(re.search(goal.answer, sentence) for sentence in plain)
     return any(_AMOUNT.search(unit.text) and _SUM.search(unit.text) for unit in units)

@@ -30,7 +30,7 @@ def named_part(units: Sequence[Unit], goal: Goal, script: Script) -> Goal:
 
 
 def names_stranger(units: Sequence[Unit], goal: Goal) -> bool:
-    """Return whether ``units`` list somebody beside the travellers: "you and Max Moor".
+    """Return whether ``units`` list a person who is not one of the travellers: "you and Max Moor".
 
     A report of another passenger may also name the one who leaves.
     """
@@ -55,13 +55,13 @@ _NO_NAMES = re.compile(
     r"ticket|tickets|to|total|travel|travellers|travelling|trip|two|visa|way|we|will|"
     r"with|without|you|your)\b"
 )
-"""Words beside a traveller that are not names: "for you and your party", "and checked bags"."""
+"""Words next to a traveller's name that are not names: "for you and your party", "and checked bags"."""
 _COUNT = re.compile(r"\b(\d|one|two|three|four|five) (?:passengers?|travell?ers?|people|adults?)\b")
 _NUMBERS = ("", "one", "two", "three", "four", "five")
 
 
 def _items(units: Sequence[Unit], goal: Goal, script: Script) -> tuple[Item, ...]:
-    """Return the items named; of several of one product those whose options are named, or the first."""
+    """Return the named items; of several of one product, those whose options are named, or the first."""
     mentioned = {(product, key, value) for product, key, value, _ in option_mentions(units, goal, script)}
     items: dict[str, list[Item]] = {}
     for thing in goal.items:
@@ -79,7 +79,7 @@ def _items(units: Sequence[Unit], goal: Goal, script: Script) -> tuple[Item, ...
 
 
 def _legs(units: Sequence[Unit], goal: Goal) -> tuple[Leg, ...]:
-    """Return the flights named, with the dates named; none if a flight is named that is not the old one."""
+    """Return the named flights with the named dates; none if another flight than the old one is named."""
     text = joined(units)
     own = {leg.number.lower() for leg in goal.legs}
     new = f"(?:{'|'.join(own)})"

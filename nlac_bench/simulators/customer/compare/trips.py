@@ -117,7 +117,7 @@ _BY_THE_WAY = re.compile(
 
 
 def _absent(wanted: Mapping[str, str], named: Set[tuple[str, str]]) -> bool:
-    """Return whether flights are ``named``, in any role, but one ``wanted`` or its date is not."""
+    """Return whether ``named`` has flights, in any role, but lacks a ``wanted`` flight or its date."""
     for number, date in wanted.items():
         dates = {when for name, when in named if name == number}
         if named and (not dates or (any(dates) and not {date, ""} & dates)):
@@ -143,7 +143,7 @@ def wrong_passengers(units: Sequence[Unit], goal: Goal) -> bool:
     if any(date not in (None, person.dob) for person, date in stated.items()):
         return True
     swaps = goal.kind == "change_passengers" and bool(_SWAPS.search(text) or not _ALL_OF_THEM.search(text))
-    # beside the right date of the one who comes, another date is that of the one who leaves
+    # beside the new passenger's right date, another date is the old passenger's
     if births - own and not (swaps and known):
         return True
     if goal.kind == "change_passengers" and comes in named and dates and not known:

@@ -129,7 +129,7 @@ _ANY_CHANGE = re.compile(
 
 
 def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> list[Unit]:
-    """Return the ``offers`` to do something else as well, which no goal of the user asks for.
+    """Return those of ``offers`` that propose an additional change, which no goal of the user asks for.
 
     An offer may be a statement among the ``claims`` with a question after it.
 
@@ -172,7 +172,7 @@ _SOLD = re.compile(
     r"\bexpress (?:delivery|shipping)\b|\bpriority boarding\b|\blounge\b|\bour (?:\w+ )?credit card\b|"
     r"\b(?:rental|hire) car\b|\bcar (?:rental|hire)\b|\bhotels?\b|\bsign(?:ing)? up\b"
 )
-"""What agents offer in addition, and no user wants."""
+"""Additional offers of agents, which no user wants."""
 _CAN = re.compile(r"^(?:\w+,? ){0,3}(?:i|we) (?:can|could|may|might)\b")
 _ON_OFFER = re.compile(
     r"\b(?:possible|available|on offer|on sale|interest(?:ed)? you|offer you|could (?:get|have|enjoy|treat)|"

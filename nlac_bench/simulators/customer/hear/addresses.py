@@ -38,7 +38,7 @@ class Named:
         return self.parts.get(kind, set())
 
     def fits(self, place: Mapping[str, str]) -> bool:
-        """Return whether nothing in this address differs from ``place``, of which it may name a part.
+        """Return whether this address, which may be incomplete, agrees with ``place``.
 
         An address with its zip code is complete, so that it also names the city and the apartment.
         """
@@ -53,7 +53,7 @@ class Named:
 
 
 def named_addresses(text: str, place: Mapping[str, str]) -> list[Named]:
-    """Return the addresses and lone zip codes that ``text`` names, which abbreviates streets as ``place``."""
+    """Return the addresses and lone zip codes in ``text``, which abbreviates streets as ``place`` does."""
     addresses: list[Named] = []
     text = _CHANGED.sub(lambda row: row[1] + " " * len(row[2]), text)
     tokens = list(_tokens(text, place))
@@ -119,7 +119,7 @@ def _parts(street: str, city: str) -> re.Pattern[str]:
 def _is_state(
     text: str, end: int, last: Named | None, following: tuple[str, str, int, int] | None, linked: bool
 ) -> bool:
-    """Return whether a word such as "in", "or" and "ok" is a state here: in the place of one."""
+    """Return whether a word such as "in", "or" and "ok" is a state here, by its position."""
     if following and following[0] in ("zip", "country") and _BLANK.fullmatch(text[end : following[2]]):
         return last is not None and linked and not last.get("state")
     listed = last is not None and linked and text[last.end : last.end + 1] == ","
@@ -127,7 +127,7 @@ def _is_state(
 
 
 def _is_city(gap: str, street: bool) -> bool:
-    """Return whether the words between two parts are another city; ``street``: the second is a street."""
+    """Return whether the words between two parts name another city; ``street``: the second is a street."""
     words = (_WORDS_LISTED if street else _WORDS_BETWEEN).fullmatch(gap) if 0 < len(gap) <= _MOST else None
     return words is not None and not _NO_CITY.search(words[1])
 
@@ -160,7 +160,7 @@ _CHANGED = re.compile(rf"(\b{_LABEL} ?[:=] ?)((?:from )?[^,;|>\n]*-> ?)")
 """A part of an address with its old value: "city: from albany -> boise"."""
 _SPACES = re.compile(r" +")
 _LINK = re.compile(rf"(?:{_SIGNS}|\b{_LABEL}(?![a-z])|\b(?:in|at|with|and|the|of|is)\b)*")
-"""What stands between the parts of one address."""
+"""Text between the parts of one address."""
 _BLANK = re.compile(rf"(?:{_SIGNS}|\b{_LABEL}(?![a-z]))*")
 _NAME = r"(?<![a-z])([a-z][a-z'-]*(?:,? [a-z'-]+){0,2})"
 _WORDS_BETWEEN = re.compile(rf"{_LINK.pattern}{_NAME}{_LINK.pattern}")

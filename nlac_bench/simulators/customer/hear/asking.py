@@ -1,4 +1,4 @@
-"""Lists the words with which agents ask for a value, and those that tell such a question from others."""
+"""Lists the words with which agents ask for a value, and those that distinguish such questions."""
 
 import re
 
@@ -33,7 +33,7 @@ REVIEW_PART = re.compile(
     r"write)\b)[^.]*"
     r"\b(?:number|post ?codes?|zip|addresse?s?|street|below|lines?|figures?|codes?)\b"
 )
-"""The same of a part: "please check the number and the postcode"."""
+"""The same for a part of it: "please check the number and the postcode"."""
 YOURS = re.compile(r"\b(?:you|i|we)\b[^.?]*?\b(?:your|the|an?|that|under which|user id|e-?mail|zip|name)\b")
 DOES = re.compile(
     r"\b(?:sen[dt]|mail(?:ed)?|receiv\w*|us(?:e|ing)|updat\w*|chang\w*|correct|match\w*|spel[lt]\w*|proceed|"

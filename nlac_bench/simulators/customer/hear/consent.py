@@ -1,4 +1,4 @@
-"""Lists how agents ask for a yes, and what tells it apart from a question for a value or a choice."""
+"""Lists how agents ask for confirmation, and what distinguishes it from asking for a value or a choice."""
 
 import re
 

@@ -14,9 +14,10 @@ def wants_identity(sentence: str) -> bool:
 
 
 def is_unidentified(sentence: str, bare: bool) -> bool:
-    """Return whether a sentence says that what the user told does not show who the user is.
+    """Return whether a sentence says that the given data do not identify the user.
 
-    With ``bare``, directly after the user has told it, a short sentence need not name what it is about.
+    With ``bare``, directly after the user has stated its identity, a short sentence need not name its
+    subject.
     """
     if not _UNKNOWN.search(sentence) or _OF_GOODS.search(sentence):
         return False
@@ -44,13 +45,13 @@ _UNKNOWN = re.compile(
     r"\b(?:alone|only|just)\b[^.;!?]{0,30}(?:\bnot\b|n't\b)|"
     r"\bcame (?:up empty|back (?:empty|with nothing|blank))|\bmore than (?:just )?(?:that|this|your|an?)\b"
 )
-"""Says that somebody was not found, or that what was told is not enough to find somebody."""
+"""Says that the user was not found, or that the given data do not suffice to find the user."""
 _WHO = re.compile(
     r"\b(?:you|your (?:details|information|data)|accounts?|profiles?|users?|customers?|records?|system|"
     r"database|anyone|anybody|someone|somebody|nobody|identif\w*)\b"
 )
 _ADMITS = re.compile(r"\byou(?:'re| are) (?:\w+ )?(?:right|correct)\b|\bmy (?:mistake|bad|error|fault)\b")
-"""Agrees with what the user has objected to."""
+"""Agrees with an objection of the user."""
 _OF_GOODS = re.compile(
     r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|"
     r"refund\w*|cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"

@@ -1,4 +1,4 @@
-"""Lists the words that give a value its part in a sentence: proposed, present, kept or mentioned only."""
+"""Lists the words that give a value its role in a sentence: proposed, present, kept or only mentioned."""
 
 import re
 
@@ -103,7 +103,7 @@ _NEW_LABEL = (
     r"\b(?:joining|incoming|add(?:ed|ing)?|get(?:s|ting)?|receiv\w+|will be|becomes?|instead|want(?:ed)?|"
     rf"request(?:ed)?|replacement|desired)\b{_OF_LABEL}"
 )
-"""Words in a label of which the value is the present one, and the new one: "item you're sending back: …"."""
+"""Words in a label whose value is the present one, or the new one: "item you're sending back: …"."""
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
 _END = (
     r";|,? (?:but|while|whereas)\b|,? and only\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)"

@@ -108,7 +108,7 @@ _DESCRIBES = re.compile(
 
 
 def _shared(text: str, matches: Sequence[_Option], roles: Sequence[Role]) -> list[Role]:
-    """Return ``roles`` with one for all values in the same brackets: "the jacket (size: L, colour: navy)"."""
+    """Return ``roles`` with one role for all values within brackets: "the jacket (size: L, colour: navy)"."""
     groups: dict[int, list[int]] = {}
     for place, (start, *_) in enumerate(matches):
         opening = text.rfind("(", 0, start)
@@ -264,7 +264,7 @@ def _keys_of(vocabulary: Vocabulary) -> Mapping[str, str]:
     if vocabulary:
         if len(_vocabularies) >= _MAX_VOCABULARIES:
             _vocabularies.clear()
-        _vocabularies[id(vocabulary)] = vocabulary, patterns  # holds it, so that its id is not given again
+        _vocabularies[id(vocabulary)] = vocabulary, patterns  # keep a reference, so that the id is not reused
     return patterns
 
 

@@ -41,7 +41,7 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
     proposed = [(named, role) for named, role in addresses if role not in ("present", "context")]
     if any(role == "new" for _, role in proposed):
         proposed = [(named, role) for named, role in proposed if role == "new"]
-    if not proposed:  # the user's own address as the present one, beside another
+    if not proposed:  # the user's own address as the present one, together with another
         return len(streets) > 1 and any(named.own and role == "present" for named, role in addresses)
     blocks = [named for named, _ in proposed if named.street]
     if blocks and not blocks[-1].fits(place):
@@ -107,7 +107,7 @@ _PLACED = re.compile(
     r"\borders?\b.*\b(?:still|stays?|remains?|unchanged|continues?|not affected|unaffected|already|"
     r"on its way)\b"
 )
-"""Orders that exist, of which a remark says where they go."""
+"""Remarks about where existing orders are shipped."""
 _UNCHANGED = re.compile(r"(?:\bnot|n't|\bnever)(?: \w+){0,3} \w*(?:chang|updat|affect|mov)\w*")
 _CHANGES = re.compile(
     r"\b(?:chang|updat|switch|mov|redirect|modif|appl|set|put|us(?:e|ing)|sav|becom|new|i'd|i'll)\w*"

@@ -32,10 +32,10 @@ class MessageReading:
 
     ``claims`` are the units that state or propose something (without open questions, conditions and
     consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
-    question in the same order, ``reports`` the units that say that something has been done, ``slips``
-    those that tell a mistake of the agent's own and what is right instead. ``confirm``: the
-    message asks for a yes; ``announced``: it says that the agent is about to act, without asking;
-    ``complete``: it asks whether the request has further parts.
+    question in the same order, ``reports`` the units that say that something has been done, ``slips`` those
+    that state a mistake of the agent and its correction. ``confirm``: the message asks for a yes;
+    ``announced``: it says that the agent is about to act, without asking; ``complete``: it asks whether the
+    request has further parts.
     """
 
     text: str
@@ -63,7 +63,7 @@ class MessageReading:
 
     @property
     def left_open(self) -> frozenset[str]:
-        """The topics of the questions that no yes or no can answer."""
+        """The topics of the questions that cannot be answered with yes or no."""
         asked = zip(self.questions, self.asked, strict=True)
         return frozenset().union(
             *(topics for unit, topics in asked if WH.search(unit.text) or is_choice(unit.text))
@@ -169,7 +169,7 @@ def read(message: str) -> MessageReading:
             fields = _topics(own) - {"unclear"}
             questions.append((part, fields if WH_START.match(own) else fields - {"request"}))
             if not asking.endswith("?"):
-                claims.append(part)  # what looks like a question may be a label: what it lists is compared
+                claims.append(part)  # it may be a label: compare its values
         elif signals.OTHERS.search(own) and own.endswith("?"):
             questions.append((part, {"complete"}))
         elif (asks_for_value(own) and not _checks(parts, place)) or (

@@ -34,13 +34,13 @@ _LACKED = re.compile(
     r"\b(?:need|want|require|must|ask|lack|miss|demand|oblig|mandator|has to|have to|requires?|record|"
     r"log)\w*\b"
 )
-"""Says what is missing, to which a vague question goes back: "I need a reason. What is it?"."""
+"""States what is missing; a vague question refers to it: "I need a reason. What is it?"."""
 _TOLD = frozenset({
     "reason", "payment", "address", "cabin", "flights", "date", "passengers", "bags", "items", "options",
     "record", "insurance", "email", "zip", "name", "user_id",
 })  # fmt: skip
 _OPEN = frozenset({"unclear", "record", "flights", "items", "request", "payment", "options"})
-"""Topics that such a word may seem to have."""
+"""Topics that such a word may seem to name."""
 _FINDS = re.compile(
     r"\b(?:find|found|look\w*|locat\w+|identif\w+|verif\w+|search\w*|pull\w*|access|open|reach|match\w*|"
     r"authenticat\w+|"
@@ -54,7 +54,7 @@ _KNOWN = re.compile(
 )
 _WHICH_ONE = re.compile(r"\bwhich (?:one|of (?:them|these|those))\b")
 _SEVERAL_RECORDS = re.compile(r"\b(?:orders|reservations|bookings|trips)\b")
-"""Names what the user may have several of: "I see three reservations. Which one is it about?"."""
+"""Names records of which the user has several: "I see three reservations. Which one is it about?"."""
 _SPENDS = re.compile(
     r"\b(?:use|charge|bill|debit|apply|pay|refund|credit|prefer|put|go with|go(?:es)? (?:to|on|onto)"
     r"|work|suit|be)\w*\b"
@@ -64,7 +64,7 @@ _PURPOSE = re.compile(r"\bfor (?:this|the|your|that|any) [\w ]{1,30}")
 
 
 def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
-    """Return the topics of the units ``before`` to which ``question`` points; empty if it names its own.
+    """Return the topics of the units ``before`` to which ``question`` refers; empty if it names a topic.
 
     These are the user's identity, where the units say how the user may be found, and the payment, where they
     name several methods.
@@ -75,7 +75,7 @@ def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
         _OF_THOSE.search(question)
         and len({code for unit in before for code in RETAIL_ID.findall(unit.text)}) == 1
     ):
-        return topics(question) - {"record"}  # of what the one order contains
+        return topics(question) - {"record"}  # items of a single order
     if (
         _VAGUE.search(question)
         and topics(question) <= {"request"}

@@ -91,7 +91,7 @@ def _is_identity_field(sentence: str) -> bool:
 def _asks_who(sentence: str) -> bool:
     """Return whether a question asks for data that identify the user, or whether the user has or knows them.
 
-    What is done with an email address or a name ("Shall I send it to your email?") is another question.
+    A question about the use of an email address or a name ("Shall I send it to your email?") does not count.
     """
     if (
         not topics(sentence) & IDENTITY - {"identity"}
@@ -105,7 +105,7 @@ def _asks_who(sentence: str) -> bool:
 
 
 def only_names_identity(sentence: str) -> bool:
-    """Return whether a sentence names data that identify the user, and neither their values nor a use."""
+    """Return whether a sentence names data that identify the user without giving their values or a use."""
     return bool(topics(sentence) & IDENTITY - {"identity", "name"}) and not (
         VALUE.search(sentence)
         or asking.MAILED.search(sentence)
@@ -126,7 +126,7 @@ def fills_in(sentence: str) -> bool:
 
 
 def asks_for_list(heading: str, entry: str) -> bool:
-    """Return whether ``heading`` asks for what its list names, of which ``entry`` is the first."""
+    """Return whether ``heading`` asks for the entries of its list; ``entry`` is the first of them."""
     return (
         heading.endswith(":") and bool(asking.LACKS.search(heading)) and not CONFIRM.search(heading)
         and bool(topics(entry) or asking.WH_START.match(entry)) and len(entry.split()) < 9

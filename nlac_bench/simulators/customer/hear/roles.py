@@ -1,4 +1,4 @@
-"""Decides which part a named value plays in its sentence: proposed, present, kept, or mentioned only.
+"""Decides which role a named value has in its sentence: proposed, present, kept, or mentioned only.
 
 "I'll change the address from A to B; the lamp stays with you" proposes B, names A as present, keeps the lamp.
 A value takes its role from the nearest governing word before it, or from a predicate that follows it
@@ -61,7 +61,7 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     state: Role = "none"
     group: list[tuple[int, int]] = []  # the mentions since the last governing word, and where they begin
     last_end = 0
-    holds = False  # whether the goods are what an order holds after the change
+    holds = False  # whether the sentence lists the goods of an order after the change
     contents = _contents(text)
     for start, end, kind in _events(text, spans, ITEM_MARKS):
         if kind == "mention":
@@ -84,7 +84,7 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             and not _governs(text, start, end, spans)
             and _FILL.fullmatch(text, last_end, start)
         ):
-            # a column's name, "goes back?", is about all that the row names
+            # a column's name, "goes back?", is about everything in the row
             singular = bool(_SINGULAR.search(text, last_end, end)) and text[end : end + 1] != "?"
             for place in _subject(text, group, state, singular):
                 roles[place] = "kept" if kind == "kept" else "new"
@@ -105,8 +105,8 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
 def _governs(text: str, start: int, end: int, spans: Sequence[Span]) -> bool:
     """Return whether the verb of keeping at ``start`` has its object after it: "and leave the kite as it is".
 
-    Without one it is a predicate of what stands before it: "the kite you keep". A participle after a comma
-    begins a clause of its own: "on NB104, staying within economy".
+    Without an object, the verb is a predicate of the words before it: "the kite you keep". A participle after
+    a comma begins a clause of its own: "on NB104, staying within economy".
     """
     if text[start:end].endswith("ing") and text.startswith(", ", start - 2):
         return True
@@ -154,7 +154,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     seen = opened = False  # whether a value was named since, and whether "from" awaits its "to"
     last_end = since = 0
     later = _LATER.match(text) is not None
-    left: tuple[int, Role, bool] | None = None  # what holds after a bracket that a comma divides
+    left: tuple[int, Role, bool] | None = None  # the state after a bracket that contains a comma
     for start, end, kind in _events(text, spans, VALUE_MARKS):
         if left and start > left[0]:
             if state == "none" and _AND.match(text, left[0]):

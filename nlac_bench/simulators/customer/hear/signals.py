@@ -22,7 +22,7 @@ ONLY = re.compile(
     r"confirming)\b)(?!.*\b(?:wh\w+|"
     r"how)\b)[^?]*\?$"
 )
-"""Asks whether what was named is everything."""
+"""Asks whether the named requests are all."""
 PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
 ASSENT = any_of(
     r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
@@ -109,7 +109,7 @@ REFUSED = any_of(
 )  # fmt: skip
 """A refusal."""
 WHAT_CHANGE = re.compile(r"\bwhat\b.*\b(?:chang|modif|updat|differ)")
-"""Asks what shall be changed, so that it has not been changed yet."""
+"""Asks what shall be changed, which shows that nothing has been changed yet."""
 UNAVAILABLE = re.compile(
     r"\b(?:sold out|out of stock|unavailable|discontinued|no longer (?:in stock|offered|made)|"
     r"(?:do not|don't) (?:have|stock|carry|sell)(?! (?:to|your|an?|any|access)\b))\b|"
@@ -301,7 +301,7 @@ MISTYPED = re.compile(
     r"\bi(?:'d| had| have|'ve)? (?:accidentally |mistakenly )?(?:misread|mistyped|misheard|mistook|"
     r"transposed|mixed up|fat-fingered)\b"
 )
-"""Tells a mistake of the agent's own: what it wrote, beside what the user has said."""
+"""States a mistake of the agent: its own value next to the user's value."""
 PERFECT = re.compile(
     r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
     r"(?:(?:i am|i'm|we are|we're) (?:\w+ )?to (?:confirm|inform you|tell you|report|say|let you know)(?: "

@@ -155,9 +155,9 @@ def methods(text: str) -> Iterable[tuple[int, int, str]]:
 
 
 def _absent(named: set[str], paid: Payment) -> bool:
-    """Return whether methods are ``named``, in any role, but ``paid`` is not one of them."""
+    """Return whether ``named`` has payment methods, in any role, but lacks ``paid``."""
     ids = {value for value in named if PAYMENT_ID.fullmatch(value)}
-    if ids:  # those of other sources may stand beside the user's in words: "your Visa, no longer paypal_123"
+    if ids:  # methods of other sources may be named beside the user's: "your Visa, no longer paypal_123"
         others = {value for value in ids if not value.startswith(paid.source)}
         return paid.id not in ids and (paid.source not in named or ids != others)
     sources = named & _SOURCES.groupindex.keys()

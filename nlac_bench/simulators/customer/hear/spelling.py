@@ -88,7 +88,7 @@ _BLANK = re.compile(
     r"(?=[ |)]*$)",
     re.MULTILINE,
 )
-"""What is to be filled in, as a form asks for it: "email: ____", "user id: (please fill in)"."""
+"""A field that is to be filled in, as in a form: "email: ____", "user id: (please fill in)"."""
 _ASKED = re.compile(r"(?<=[\w)]): ?\?|(?<=\S)[?!]*\?[?!]+|!+\?")
 """More than a question mark: "Shall I?!", "items: ?"."""
 _UNMARKED = re.compile(

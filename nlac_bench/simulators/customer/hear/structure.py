@@ -252,4 +252,4 @@ _LEAD = re.compile(
     rf"^(?:(?:so|now|and|then|please|kindly|just|do) )*(?:tell me|let me know|"
     rf"say)(?: please)?[,:]? (?={_INVERTED}.*\?$)"
 )
-"""What leads to a question: "please tell me, do you agree?"."""
+"""Words that introduce a question: "please tell me, do you agree?"."""

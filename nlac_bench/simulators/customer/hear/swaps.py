@@ -81,7 +81,7 @@ _MOVES = re.compile(
 
 
 def _moved(flat: str, spans: Sequence[Span], roles: list[Role]) -> list[Role]:
-    """Return ``roles`` with what moves to the user as new, if a sentence tells what moves in each direction.
+    """Return ``roles`` with the goods that the user gets as new, if a sentence states both directions.
 
     Such a predicate is about the values between it and the one before it.
     """
@@ -97,7 +97,7 @@ def _moved(flat: str, spans: Sequence[Span], roles: list[Role]) -> list[Role]:
 
 
 def _mark(roles: list[Role], given: Sequence[int], received: Sequence[int]) -> None:
-    """Set the roles of what is given and received, unless another word says that it is kept or present."""
+    """Set the roles of given and received goods, unless another word marks them as kept or present."""
     for place in given:
         roles[place] = roles[place] if roles[place] == "kept" else "present"
     for place in received:

@@ -161,7 +161,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
 """Topics of questions."""
 
 
-@lru_cache(maxsize=1024)  # several questions are put to each sentence, and agents repeat their sentences
+@lru_cache(maxsize=1024)  # several patterns are searched in each sentence, and agents repeat their sentences
 def topics(text: str) -> frozenset[str]:
     """Return the topics that ``text`` names."""
     return frozenset(topic for topic, asked in TOPICS if asked.search(text))

@@ -1,4 +1,4 @@
-"""Implements what the scripted user tells when it is asked: details of its request, choices, its identity."""
+"""Implements the answers of the scripted user: details of its request, choices, its identity."""
 
 from collections.abc import Set
 
@@ -58,7 +58,7 @@ class Answers(Moves):
         return self._tell(heard.asks, " ".join(filter(None, (before, told, after, also))))
 
     def _agrees(self, heard: MessageReading, goal: Goal) -> bool:
-        """Return whether a yes-or-no question beside one about the identity names what the user wants."""
+        """Return whether a yes-or-no question, not that about identity, names what the user wants."""
         asked = [unit for unit in heard.proposed if unit.text.endswith("?")]
         return (
             goal.kind not in ("ask", "other")
@@ -78,7 +78,7 @@ class Answers(Moves):
         return self._say_again(f"{told} {self._details(heard, {'request'}, goal)}".strip())
 
     def _introduce(self, asks: Set[str]) -> None:
-        """Record which identity data the user tells when it is asked for ``asks``."""
+        """Record which identity data the user gives in answer to ``asks``."""
         self._now.introduced = True
         self._now.given |= {speech.identity_key(asks, self._script.person)}
 

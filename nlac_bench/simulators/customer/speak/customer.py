@@ -21,11 +21,11 @@ class Customer(Answers):
 
     It opens with a request, identifies itself and gives details when asked, answers choices, confirms a
     proposal only if nothing in it contradicts its goal, corrects wrong values, changes its mind if its script
-    says so, accepts refusals of forbidden requests, and ends with ``STOP``. It tells
-    only what it is asked for; after a message that it cannot read it asks what was meant or repeats what it
-    has said. Reading a message (``hear``) and comparing it with the goal (``compare``) are separate from
-    deciding what to answer, which is done here. The customer sees only the conversation, and gives up after
-    repeated wrong proposals or many turns without progress.
+    says so, accepts refusals of forbidden requests, and ends with ``STOP``. It gives only details that were
+    asked for; after a message that it cannot read, it asks what was meant or repeats its request. Reading a
+    message (``hear``) and comparing it with the goal (``compare``) are separate from deciding what to answer,
+    which is done here. The customer sees only the conversation, and gives up after repeated wrong proposals
+    or many turns without progress.
     """
 
     def __init__(self) -> None:
@@ -68,10 +68,10 @@ class Customer(Answers):
     # --- the dialogue policy --------------------------------------------------------------------
 
     def _answer(self, heard: MessageReading, introduced: bool) -> str:
-        """Return the reply; ``introduced``: the user's last message told its identity."""
+        """Return the reply; ``introduced``: the user's last message stated its identity."""
         goal = self._goal
         if heard.slips and not check.names_target(heard.claims, goal, self._script):
-            heard = heard.with_slips()  # what is proposed may be in the sentence about the mistake
+            heard = heard.with_slips()  # the proposal may be in the sentence about the mistake
         identity = heard.asks & IDENTITY
         if heard.transfer:
             return self._leave(speech.TRANSFERRED)
@@ -177,7 +177,7 @@ class Customer(Answers):
             return self._next(speech.ACCEPT)
         topics, told = self._told(heard, goal)
         if topics <= {"payment", "complete"} and signals.SHORT.search(heard.text):
-            told = ""  # another method is asked for, and the user has no other
+            told = ""  # the agent asks for another method, and the user has none
         return (
             told or f"{self._pick(speech.SURE)} {speech.want(goal, self._now.told | speech.CORE, self._pick)}"
         )
@@ -233,7 +233,8 @@ class Customer(Answers):
         if not named and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(yes)
-            # the proposal named nothing, so the user's reply states what is confirmed, as far as it was told
+            # the proposal names nothing, so the reply repeats the details that the user has given and
+            # confirms
             self._now.agreed = _changes(heard.text)
             return self._say_again(yes if told else f"{yes} {speech.want(goal, self._now.told, self._pick)}")
         self._now.agreed = True

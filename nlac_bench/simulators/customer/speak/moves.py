@@ -46,7 +46,7 @@ class Moves:
         return f"{self._pick(lead)} {speech.want(goal, speech.ALL, self._pick)}"
 
     def _reset(self) -> None:
-        """Begin the next request, which the user states as fully as its first one, by subject at least."""
+        """Begin the next request; the user states it as fully as the first one, or at least its subject."""
         talk = self._now
         talk.agreed = talk.puzzled = False
         talk.answered = frozenset()

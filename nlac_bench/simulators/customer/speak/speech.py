@@ -70,12 +70,12 @@ def opening(script: Script, pick: say.Pick) -> str:
 
 
 def told_at_first(script: Script) -> frozenset[str]:
-    """Return the topics of a request that the user's own wording of it tells."""
+    """Return the topics that the user's own wording of a request states."""
     return {"all": ALL, "request": SHORT, "bare": frozenset[str]()}[script.opening]
 
 
 def bare(goal: Goal, pick: say.Pick) -> str:
-    """Return the subject of a request only."""
+    """Return only the subject of a request."""
     return pick(_BARE.get(goal.kind, ("I need some help.",)))
 
 
@@ -123,7 +123,7 @@ def identity(asks: Set[str], person: Person, pick: say.Pick) -> str:
 
 
 def identity_key(asks: Set[str], person: Person) -> str:
-    """Return which datum of ``identity`` identifies the user: user_id, email or zip."""
+    """Return which field of ``identity`` identifies the user: user_id, email or zip."""
     if person.user_id:
         return "user_id"
     by_name = person.zip and (not person.email or ("zip" in asks and "email" not in asks))
@@ -131,7 +131,7 @@ def identity_key(asks: Set[str], person: Person) -> str:
 
 
 def identity_again(person: Person, given: Set[str], pick: say.Pick) -> str:
-    """Return the identity data that the user has not ``given``, after the agent did not find it by those.
+    """Return identity data that were not ``given`` yet, after the agent did not find the user by those.
 
     A user who has nothing else repeats them with the name, and says so.
     """

@@ -1,4 +1,4 @@
-"""Holds what changes in a conversation of a scripted user."""
+"""Defines the state of a conversation of a scripted user."""
 
 from dataclasses import dataclass
 
@@ -33,9 +33,9 @@ class Talk:
     answered: frozenset[str] = frozenset()
     """Topics of questions that the user has already answered; answering again does not count as progress."""
     given: frozenset[str] = frozenset()
-    """What the user has told of its identity: email, zip, user_id."""
+    """Identity data that the user has given: email, zip, user_id."""
     introduced: bool = False
-    """Whether the last message told the user's identity."""
+    """Whether the user's last message stated its identity."""
     vague: int = 0
     """Number of messages that reported something done, but not what, before the user agreed to anything."""
     timed: bool = False

@@ -273,7 +273,7 @@ def _same_texts(gold: Node, pred: Node) -> bool:
 
 
 def _same_values(gold: Node, pred: Node) -> bool:
-    """Compare two values; the words beside them must be the same, units, or words that say nothing."""
+    """Compare two values; the words beside them must be equal, units, or words without meaning."""
     left, right = split_unit(gold), split_unit(pred)
     if left is not None and not left.unit and (compounds := compound_readings(pred)):
         return any(same(left.value, one.value) for one in compounds)  # 1 hour 30 minutes for 1.5

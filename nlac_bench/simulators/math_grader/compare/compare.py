@@ -11,7 +11,7 @@ from nlac_bench.simulators.math_grader.evaluate.exact import Undefined, rational
 from nlac_bench.simulators.math_grader.evaluate.values import WIDE, Evaluator, has_imaginary, is_piecewise
 from nlac_bench.simulators.math_grader.read.nodes import Node, TooComplex, key, literal, symbols, walk
 
-_LEVELS = (256, 800, 12_000)  # bits; the second confirms, the third is for terms of very different magnitude
+_LEVELS = (256, 800, 12_000)  # bits; the second confirms, the third is for terms of very different size
 _POINTS = 12
 _WIDE_POINTS = 24
 MIN_DIGITS = 10
@@ -22,7 +22,7 @@ def equal_values(gold: Node, pred: Node) -> bool:
     """Return whether two expressions are equal.
 
     Raises:
-        TooComplex: their numbers are beyond what is computed.
+        TooComplex: numbers in the expressions exceed the limits.
     """
     if key(gold) == key(pred):
         return True
@@ -108,7 +108,7 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
         difference = a - b
         gap = float(mp.mag(difference)) if difference != 0 else -math.inf
         if gap > max(errors) or (previous is not None and math.isfinite(gap) and abs(gap - previous) < 2):
-            return False  # second condition: rounding noise would shrink with more bits
+            return False  # the second condition excludes rounding noise, which shrinks with more bits
         previous = gap
         largest = max((float(mp.mag(v)) for v in values if v != 0), default=-math.inf)
         # The error bounds grow with every operation, so the values are also accepted as equal if they agree
@@ -145,7 +145,7 @@ def is_rounding(exact: Node, decimal: Node) -> bool:
     if value < 0:
         error = -error
     last = mp.mpf(unit.numerator) / unit.denominator
-    return bool(-last / 2 <= error < last)  # rounded, or cut off towards zero
+    return bool(-last / 2 <= error < last)  # the decimal is rounded, or cut off towards zero
 
 
 def _digits(node: Node) -> int:
@@ -164,7 +164,7 @@ def proportional(first: Node, second: Node, *, positive: bool) -> bool:
     """Return whether one expression is a constant (and positive, if required) multiple of the other.
 
     Raises:
-        TooComplex: their numbers are beyond what is computed.
+        TooComplex: numbers in the expressions exceed the limits.
     """
     if symbols(first) != symbols(second) or not symbols(first):
         return False

@@ -1,4 +1,4 @@
-"""Removes what stands around an answer: conditions behind it, `c = 36 \\text{ (since } c \\neq 0)`, and steps
+"""Removes the text around an answer: conditions behind it, `c = 36 \\text{ (since } c \\neq 0)`, and steps
 that lead to it, `n = 13, \\text{ so } 2n = 26`.
 
 A condition is removed only if it does not contradict the answer: `x = 5 \\ (x < 0)` states nothing.
@@ -85,7 +85,7 @@ def _clause(text: str) -> tuple[str, int, int] | None:
 
 
 def _is_met(kind: str, body: str, answer: Node) -> bool:
-    """Return whether a condition leaves the answer as it is; one with unknown words does only as a reason."""
+    """Return whether a condition can be removed; one with unknown words only if it is a reason."""
     if kind == "bracket" and _EXTRANEOUS.search(body):
         kind, body = "rejected", _EXTRANEOUS.sub("", body)
     if kind == "place" and (domain := _DOMAIN.fullmatch(body)):

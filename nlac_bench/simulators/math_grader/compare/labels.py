@@ -73,7 +73,7 @@ class Labelled:
 
 
 def split_unit(node: Node) -> Labelled | None:
-    """Return a value and its words, such as `40` and `feet`; None if words stand between two values."""
+    """Return a value and its words, such as `40` and `feet`; None if there are words between two values."""
     compounds = compound_readings(node)
     if compounds:
         return compounds[-1]
@@ -128,7 +128,7 @@ class _Parts:
 
 
 def _split(node: Node) -> _Parts | None:
-    """Return the value without its texts; None if a text stands between two values."""
+    """Return the value without its texts; None if there is a text between two values."""
     if node.op == "text":
         return _Parts(None, after=[node.value])
     if node.op == "pow" and node.args[0].op == "text":

@@ -17,7 +17,7 @@ _NOT_TO_SOLVE = names(
     "dots ldots cdots dotsc dotsb star circ oplus ominus otimes odot bullet diamond diamondsuit heartsuit "
     "clubsuit spadesuit dagger"
 )
-_POINTS = (-3.3, -1.1, 0.7, 2.9)  # of both signs, so that |x| is not linear on them
+_POINTS = (-3.3, -1.1, 0.7, 2.9)  # points of both signs, so that |x| is not linear
 
 
 def is_quantity(side: Node, value: Node) -> bool:

@@ -38,7 +38,7 @@ def excludes(answer: Node, rejected: Sequence[Node]) -> bool:
 
 
 def _known(answer: Node, equations: Sequence[Node], conditions: Sequence[Node]) -> Evaluator:
-    """Return an evaluator that knows the equations' letters; a bare value is the other letter's."""
+    """Return an evaluator that knows the equations' letters; a bare value is that of the other letter."""
     evaluate = Evaluator(128, 0)
     for one in (answer, *equations):
         if one.op != "rel" or one.value[-1] != "=":

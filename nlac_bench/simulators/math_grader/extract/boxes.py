@@ -1,4 +1,4 @@
-"""Finds the boxed answer of a text: the last box, or the list of boxes of which it is the last."""
+"""Finds the boxed answer of a text: the last box, or the list of boxes that ends with it."""
 
 import re
 

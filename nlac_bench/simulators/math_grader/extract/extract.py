@@ -1,7 +1,7 @@
 """Extracts the answer from a text: the last box, else what follows "the answer is", else the last value.
 
-Exactly one answer is extracted and graded: several answers in a text are one list, of which no element is
-picked, so listing many answers does not increase the reward.
+Exactly one answer is extracted and graded: several answers in a text are one list, and no element of it is
+selected, so listing many answers does not increase the reward.
 """
 
 import re

@@ -1,1 +1,1 @@
-"""From LaTeX to a tree of nodes."""
+"""Reads LaTeX into a tree of nodes."""

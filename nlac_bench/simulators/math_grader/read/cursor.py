@@ -29,7 +29,7 @@ class Cursor(ABC):
     def __init__(self, tokens: list[Token], depth: int = 0) -> None:
         self.tokens, self.position, self.depth = tokens, 0, depth
         self.bars = 0
-        """Number of open absolute values. If positive, a bar closes one and cannot start another factor."""
+        """Number of open absolute values; if positive, a bar closes one and cannot start another factor."""
 
     @abstractmethod
     def items(self, *closers: str) -> tuple[list[Node], str | None]: ...

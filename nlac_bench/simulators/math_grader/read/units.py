@@ -28,7 +28,8 @@ _MEASURES: dict[str, dict[str, str]] = {
     "volume": {"cup": "1", "pint": "2", "quart": "4", "gal gallon": "16"},
     "capacity": {"ml milliliter millilitre": "1/1000", "l liter litre": "1"},
     "money": {"cent": "1/100", "dollar usd buck": "1"},
-    # Other currencies have no fixed rate. A pound of money is read as a pound of weight, no other currency.
+    # Other currencies have no fixed rate. "pound" is read as a weight, not as money; other currencies are not
+    # ambiguous.
     "euro": {"euro eur": "1"},
     "yen": {"yen jpy": "1"},
     "rupee": {"rupee rs inr": "1"},

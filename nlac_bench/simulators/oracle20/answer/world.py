@@ -162,7 +162,7 @@ class World:
         return frozenset(int(i) for i in np.flatnonzero(common))
 
     def fairly_guessed(self, formula: Formula, i: int) -> bool:
-        """Return whether ``formula`` guesses object ``i`` and only adds to its name what is not known of it.
+        """Return whether ``formula`` guesses object ``i`` and adds only modifiers whose truth is unknown.
 
         "Is it a pet dog" and "is it the front door" are fair guesses of a dog and a door; "is it a toy dog"
         and a name with the name of another thing before it ("a computer mouse") are not.
@@ -172,7 +172,7 @@ class World:
         return not any(self._renames(words.split(), i) for words in unknown_words(formula))
 
     def _renames(self, words: list[str], i: int) -> bool:
-        """Return whether a modifier that is not understood could make the name that of another thing."""
+        """Return whether a modifier that is not understood could turn the name into that of another thing."""
         if ALIENATING & set(words):
             return True
         key = tuple(noun_key(w) for w in words if w not in ("a", "its"))
@@ -214,10 +214,10 @@ class World:
         return self._unlisted(atom.text)
 
     def _answer(self, question: Question) -> Truth:
-        """Answer a whole question by its formula, or if that is unknown, by what people say of the objects.
+        """Answer a whole question by its formula, or if its value is unknown, by the features of the objects.
 
-        A no that is contradicted by what people say becomes unknown, unless the question is that of an
-        attribute, names a thing ("a car key" is not a car) or has an "or".
+        A no that contradicts the features becomes unknown, unless the question is that of an attribute, names
+        a thing ("a car key" is not a car) or has an "or".
         """
         value, unlisted = evaluate(question.formula, self), self._unlisted(question.text)
         value = np.where(value == 0, unlisted, value).astype(np.int8)
@@ -234,7 +234,7 @@ class World:
         return frozenset(" ".join(tokens(attribute.ask)) for attribute in self.kb.attributes)
 
     def _unlisted(self, text: str) -> Truth:
-        """Answer a question that no attribute answers by what is said about the objects."""
+        """Answer a question that no attribute answers by the features of the objects."""
         value = self._answered.get(text)
         if value is None:
             if len(self._answered) >= 4096:

@@ -47,7 +47,7 @@ _ASKED = re.compile(
     r"|^\W*i(?:'ll| will| would)? guess\b",
     re.IGNORECASE,
 )
-"""What makes a sentence without a question mark a question."""
+"""Patterns by which a sentence without a question mark is a question."""
 _LEAD_WORDS = (
     "ok(?:ay)?|so|well|hmm+|um+|uh|oh|ah|alright|all right|great|thanks|thank you|then|now|next"
     "|first(?: of all)?|good|right|yes|no|and|but|also|interesting|cool|nice|perfect|sure|hello|hi|hey|wait"

@@ -18,7 +18,7 @@ _TURNS = word_set(
     """not n't non no never nor neither without than but except rather instead only fake less least fewer if
     unless too hardly rarely seldom best worst better worse favorite before"""
 )
-"""Words that turn or restrict the meaning of a phrase so that its other words do not answer it."""
+"""Words that reverse or restrict the meaning of a phrase, so that its other words do not answer it."""
 _REQUIRES = re.compile(r"\bit (?:need|require)s?\b")
 """A question about what an object needs; associations do not answer it: a cactus needs little water."""
 _EMPTY = frozenset(
@@ -75,7 +75,7 @@ def said_about(names: Iterable[Sequence[str]]) -> list[frozenset[str]]:
 
 
 class Features:
-    """What is said about each object.
+    """The features of each object.
 
     Args:
         said: the stems of what is said about each object.
@@ -88,7 +88,7 @@ class Features:
         self.all = tuple(a | b for a, b in zip(said, implied, strict=True))
 
     def truth(self, text: str) -> np.ndarray:
-        """Return +1 for each object of which all words of ``text`` are said, else 0 (``int8 [objects]``)."""
+        """Return +1 for each object whose features contain all of ``text``, else 0 (``int8 [objects]``)."""
         value = np.zeros(len(self.said), dtype=np.int8)
         words = text.split()
         stems = content(words)

@@ -1,4 +1,4 @@
-"""Computes what the tables in ``kb/official/`` say about the official objects.
+"""Computes the cells of the official objects from the tables in ``kb/official/``.
 
 A table assigns an attribute's value to groups of objects (by THINGS category, by WordNet ancestor, or by
 another attribute) and to single objects, which are the exceptions.
@@ -105,12 +105,13 @@ def official_bounds(groups: Groups, ranks: np.ndarray) -> dict[str, np.ndarray]:
 def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the cells that the tables determine, ``int8 [attributes, objects]``, and which are debatable.
 
-    A debatable cell (``bool [attributes, objects]``) is one of a single object that a table calls not known.
+    A debatable cell (``bool [attributes, objects]``) is one that a table marks as not known for a single
+    object.
 
-    Of an entry's groups, ``yes`` and ``no`` state the value and ``maybe`` that it is not known; an object in
-    ``yes`` and ``no`` has the value no, unless it is also in ``maybe``. All other objects have the value no,
-    or are not known if the entry is ``open``. Single objects (``also`` yes, ``except`` no, ``unsure`` not
-    known) are stronger than groups.
+    In an entry, the groups ``yes`` and ``no`` state the value, and ``maybe`` states that it is not known; an
+    object in ``yes`` and ``no`` has the value no, unless it is also in ``maybe``. All other objects have the
+    value no, or are not known if the entry is ``open``. Single objects (``also`` yes, ``except`` no,
+    ``unsure`` not known) are stronger than groups.
     """
     decided: dict[str, np.ndarray] = {}
     debatable = np.zeros((len(base.attributes), len(groups.known)), dtype=bool)

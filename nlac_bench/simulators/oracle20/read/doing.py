@@ -1,4 +1,4 @@
-"""Parses verb phrases: what it does and has, and what people do with it."""
+"""Parses verb phrases: actions and properties of the hidden thing, and actions of people with it."""
 
 from abc import ABC
 

@@ -58,14 +58,14 @@ class Lexicon:
                 if len(content) > 1:
                     present = self.loose[role].setdefault(content, formula)
                     if present != formula:
-                        self.loose[role][content] = None  # its function words distinguish two attributes
+                        self.loose[role][content] = None  # only function words distinguish two attributes
 
     def find(self, role: str, words: Iterable[str]) -> Formula | None:
-        """Return what ``words`` test in ``role``, or None."""
+        """Return the tests that ``words`` name in ``role``, or None."""
         return self.tables[role].get(self.key(role, words))
 
     def find_loosely(self, role: str, words: Iterable[str]) -> Formula | None:
-        """Return what ``words`` test in ``role``, ignoring function words ("on", "of", "up") and the order.
+        """Return the tests that ``words`` name in ``role``, ignoring order and function words ("on", "of").
 
         Applies only to phrases of two or more content words that name one attribute in any order.
         """

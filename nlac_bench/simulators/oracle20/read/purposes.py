@@ -1,4 +1,4 @@
-"""Parses what it is used for, made of, driven by, found in, and who uses it."""
+"""Parses use, material, source of power, place and users of the hidden thing."""
 
 from abc import ABC
 
