@@ -305,7 +305,7 @@ class Entry(EntryPart):
         if (self.level == "reported") != (not self.outcomes):
             raise ValueError("an entry must have outcomes, except if its level is 'reported'")
         if self.outcomes and (len(self.outcomes) > 1) != (self.kind == "algorithms"):
-            raise ValueError("an entry of kind 'algorithms' must have two or more runs, of kind 'models' one")
+            raise ValueError("an entry of kind 'algorithms' needs at least two runs, of kind 'models' one")
         tasks = [set(run.tasks) for run in self.outcomes]
         if any(each != tasks[0] for each in tasks[1:]):
             raise ValueError("the runs of an entry must have the same tasks")
