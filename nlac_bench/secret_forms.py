@@ -129,7 +129,7 @@ def _parameters(text: str, is_url: bool) -> Iterator[str]:
 
 
 def _assigned(text: str, is_url: bool) -> Iterator[str]:
-    """Yield the values that assignments, JSON, or a URL with JSON in ``text`` give to names of secrets."""
+    """Yield the values of secrets' names in ``text``, in assignments, JSON and URLs with JSON."""
     parts = [_ONE_ASSIGNMENT.fullmatch(part) for part in re.split(r"[,;\n]", text)]
     assignments = [part for part in parts if part]
     if len(assignments) == len(parts):

@@ -91,8 +91,8 @@ def show(
 ) -> None:
     """Show an environment's rules, arguments, data, tools and a first observation.
 
-    If the environment has worlds, as shop_worlds has, also show the world, its procedures, and whether it is
-    held out. Agents do not see these.
+    If the environment has worlds, as shop_worlds has, also show the world, its
+    procedures, and whether it is held out. Agents do not see these.
     """
     env = registry.make(name) if world is None else _in_world(name, world)
     require_text(env, name)

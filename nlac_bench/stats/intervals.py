@@ -140,8 +140,8 @@ def paired_bounds(
 ) -> tuple[Floats, Floats]:
     """Return the interval of the mean difference of two success rates on the same tasks.
 
-    This is Bonett and Price's adjusted Wald interval (2012), of the ``paired_moments``. With several trials
-    the quantile is Student's. The arguments are those of ``paired_moments``.
+    This is Bonett and Price's adjusted Wald interval (2012), computed from ``paired_moments``. With several
+    trials the quantile is Student's. The arguments are those of ``paired_moments``.
     """
     mean, error = paired_moments(total, squares, nonzero, tasks, single=single)
     half = (Z95 if single or tasks == 1 else t_quantile(0.975, tasks - 1)) * error

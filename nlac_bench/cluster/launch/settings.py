@@ -43,7 +43,7 @@ class LaunchSettings(Settings):
     max_model_len: int | None = Field(
         None,
         ge=1,
-        description="largest number of tokens of prompt and answer together; none: the longest prompt and "
+        description="largest number of tokens of prompt and answer together; default: the longest prompt and "
         "answer of the training settings",
     )
     port: int = Field(

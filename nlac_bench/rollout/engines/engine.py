@@ -225,7 +225,7 @@ def missing_for_training(engine: object, slots: Iterable[Slot]) -> list[str]:
 
 
 def engine_name(engine: object) -> str:
-    """Return the name of ``engine`` in the records of runs: its class's, or that of the engine it wraps."""
+    """Return the name of ``engine`` in the records of runs: the name of its class, or of a wrapped engine."""
     return str(getattr(engine, "name", type(engine).__name__))
 
 

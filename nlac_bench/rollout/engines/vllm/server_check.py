@@ -37,10 +37,10 @@ ENVIRONMENT = {"VLLM_SERVER_DEV_MODE": "1"}
 class Found:
     """The properties that a server reports. If there are ``problems``, the other fields may be defaults.
 
-    ``served`` is the model's name there, ``context`` the largest number of tokens of prompt and answer
-    together, ``exact`` whether it computes in float32, and ``block_size`` the number of tokens of a block of
-    the prefix cache. ``weights_by`` are the methods by which it can get weights, ``dtype`` is the model's,
-    and ``device`` that of vLLM, such as ``cuda`` or ``cpu``.
+    ``served`` is the model's name on the server, ``context`` the largest number of tokens of prompt and
+    answer together, ``exact`` whether it computes in float32, and ``block_size`` the number of tokens of a
+    block of the prefix cache. ``weights_by`` are the methods by which it can get weights, ``dtype`` is the
+    model's, and ``device`` that of vLLM, such as ``cuda`` or ``cpu``.
     """
 
     version: str | None

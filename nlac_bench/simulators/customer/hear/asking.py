@@ -46,7 +46,7 @@ HANDS = re.compile(
     r"(?: me| us| over| in| across| here)?(?: with)?(?::| (?:your|the|both|either|an?|just)\b)(?: \w+){0,3}? "
     r"(?:user|account|customer|member\w*|profile|login|e-?mail|names?|zip|id)\b"
 )
-"""Asks to tell what identifies the user: "go ahead and provide me with your user id"."""
+"""Asks for data that identify the user: "go ahead and provide me with your user id"."""
 OPENING = re.compile(r"(?:great|sure|okay|ok|thanks|thank you|hello|hi|of course|next|first|now)\b")
 """Words before a colon that are not a label."""
 HOW_MANY = re.compile(

@@ -35,7 +35,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """Objects and what is known about them.
+    """Objects and their known properties.
 
     ``cells`` is ``int8 [attributes, objects]`` of +1 and -1 (0, not known, occurs only in official data);
     the measures are ``float64 [objects]``, NaN if unknown, and then between ``bounds``. Bounds and counts of
