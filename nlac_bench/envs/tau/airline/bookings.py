@@ -101,7 +101,7 @@ def cancel_reservation(db: Database, reservation_id: str) -> str:
 
 
 def send_certificate(db: Database, user_id: str, amount: int) -> str | None:
-    """Give a user a certificate. Returns None if all ids are in use; the original then raises an exception."""
+    """Give a user a certificate. Returns None if all ids are in use; the original then raises."""
     user = db.get("users", user_id)
     if user is None:
         return "Error: user not found"
