@@ -116,7 +116,7 @@ class ChildProcess:
         return f"exit status {self._process.returncode}{last}"
 
     def kill(self) -> None:
-        """Kill the process; the connection stays open. In a forked copy of this process nothing happens."""
+        """Kill the process; the connection stays open. A forked copy of this process does nothing."""
         if os.getpid() == self._owner:
             self._process.kill()
             self._process.wait()

@@ -89,7 +89,7 @@ class Meeting:
 
 
 class Group:
-    """This process's place in the process group; the constructor waits for the other members.
+    """The membership of this process in the process group; the constructor waits for the other members.
 
     Raises:
         GroupError: the members cannot connect to each other.

@@ -151,7 +151,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     roles: list[Role] = []
     state: Role = "none"
     strong = False  # whether the state comes from a word that only a proposal has
-    seen = opened = False  # whether a value was named since, and whether "from" awaits its "to"
+    seen = opened = False  # whether a value was named since, and whether "from" lacks its "to"
     last_end = since = 0
     later = _LATER.match(text) is not None
     left: tuple[int, Role, bool] | None = None  # the state after a bracket that contains a comma

@@ -107,7 +107,8 @@ class Goal:
     regular expression for the form of an answer (an amount, a count, a status), never the answer itself.
     ``forbidden`` marks a request that policy forbids; after the refusal the user continues with ``fallback``,
     if there is one. ``change`` replaces the request when the agent asks to confirm it: the user changes their
-    mind. Kind ``other`` is a request that no tool can fulfil; ``question`` then has it as an infinitive.
+    mind. Kind ``other`` is a request that no tool can fulfil; ``question`` then contains the request as an
+    infinitive.
     """
 
     kind: GoalKind
