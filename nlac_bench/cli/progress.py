@@ -63,7 +63,7 @@ class RunProgress:
         self._live = sys.stderr.isatty()
         self._bar = Progress(*columns, console=errors, disable=not self._live, transient=True)
         self._task = self._bar.add_task("", total=self._interim.planned, completed=self._before)
-        self._heartbeat = Heartbeat(self._line, show=self._show if self._live else None)
+        self._heartbeat = Heartbeat(self.line, show=self._show if self._live else None)
 
     def __enter__(self) -> "RunProgress":
         self._bar.start()
@@ -86,7 +86,7 @@ class RunProgress:
             self._recovered += 1
         self._bar.update(self._task, completed=self._interim.ended)
         if not self._live and self._interim.ended == self._interim.planned:
-            self._heartbeat.say(self._line())
+            self._heartbeat.say(self.line())
 
     def status(self) -> str:
         """Return the success rate so far, and the numbers of infrastructure errors."""
@@ -97,7 +97,8 @@ class RunProgress:
             parts.append(_counted(self._recovered, "recovered error"))
         return ", ".join(part for part in parts if part)
 
-    def _line(self) -> str:
+    def line(self) -> str:
+        """Return the line that is shown now."""
         ended, planned = self._interim.ended, self._interim.planned
         played = ended - self._before
         seconds = time.monotonic() - self._began
@@ -155,7 +156,7 @@ class TrainProgress:
             self._end()
         if self._heartbeat is None:
             self._speed = Speed(self._tokens)
-            self._heartbeat = Heartbeat(self._line).__enter__()
+            self._heartbeat = Heartbeat(self.line).__enter__()
         self._speed()  # tokens of the previous step do not count
         self._step, self._step_began = PHASES[step], time.monotonic()
 
@@ -193,7 +194,8 @@ class TrainProgress:
             return "longer than estimated"
         return f"{max(0.0, left):.0f} s left"
 
-    def _line(self) -> str:
+    def line(self) -> str:
+        """Return the line that is shown now."""
         gone, speed = time.monotonic() - self._step_began, self._speed()
         step = self._step if speed else _UNSAMPLED.get(self._step, self._step)
         return f"{step} for {gone:.0f} s, {speed:.0f} tokens/s, {self._eta()}"

@@ -120,7 +120,7 @@ def test_a_training_says_what_it_does_and_what_could_not_be_read(capsys: pytest.
     with TrainProgress(config, tokens=lambda: 7) as progress:
         for step in ("validating", "playing", "learning", "probing"):
             progress.training(step)
-            assert "tokens/s" in progress._line()
+            assert "tokens/s" in progress.line()
         progress.metrics({
             "kind": "iteration", "iteration": 1, "gradient_steps_total": 0, "env_steps": 50, "tokens": 900,
             "seconds": 30.0, "unparseable_policy": 1.0, "unparseable_evaluator": 0.1,
@@ -140,18 +140,18 @@ def test_the_time_left_counts_whole_iterations_and_says_when_it_is_over(
         {"env": "tau_retail", "agent": "nlac", "model": "tiny", "train": {"budget": "env_steps=100"}}, "test"
     )
     progress = TrainProgress(config)
-    assert progress._line().endswith("time left unknown")
+    assert progress.line().endswith("time left unknown")
     progress.metrics({
         "kind": "iteration", "iteration": 2, "gradient_steps_total": 4, "env_steps": 72, "tokens": 900,
         "seconds": 40.0,
     })  # fmt: skip
-    assert progress._line().endswith(", 20 s left"), (
+    assert progress.line().endswith(", 20 s left"), (
         "the third iteration has 36 steps, of which 28 are needed"
     )
     now = 15.0
-    assert progress._line().endswith(", 5 s left")
+    assert progress.line().endswith(", 5 s left")
     now = 21.0
-    assert progress._line().endswith(", longer than estimated")
+    assert progress.line().endswith(", longer than estimated")
 
 
 def test_the_heartbeat_tells_sampling_from_computing_by_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,9 +163,9 @@ def test_the_heartbeat_tells_sampling_from_computing_by_the_tokens(monkeypatch: 
         progress.training("playing")
         tokens = 500
         progress.training("learning")
-        assert progress._line().startswith("computing gradients, or waiting for samples for 0 s, 0 tokens/s")
+        assert progress.line().startswith("computing gradients, or waiting for samples for 0 s, 0 tokens/s")
         tokens = 600
-        assert progress._line().startswith("sampling from the roles for 0 s")
+        assert progress.line().startswith("sampling from the roles for 0 s")
 
 
 def test_the_summary_names_a_context_that_is_too_short(tmp_path: Path) -> None:
