@@ -145,9 +145,7 @@ def test_the_time_left_counts_whole_iterations_and_says_when_it_is_over(
         "kind": "iteration", "iteration": 2, "gradient_steps_total": 4, "env_steps": 72, "tokens": 900,
         "seconds": 40.0,
     })  # fmt: skip
-    assert progress.line().endswith(", 20 s left"), (
-        "the third iteration has 36 steps, of which 28 are needed"
-    )
+    assert progress.line().endswith(", 20 s left"), "the third iteration has 36 steps, of which 28 are needed"
     now = 15.0
     assert progress.line().endswith(", 5 s left")
     now = 21.0

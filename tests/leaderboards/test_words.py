@@ -15,7 +15,7 @@ from nlac_bench.leaderboards.numbers import numbers_of
 from nlac_bench.reports.boards.build import render_boards
 from nlac_bench.reports.boards.figures import board_charts
 from nlac_bench.reports.boards.formats import duration
-from nlac_bench.reports.boards.strip import strip
+from nlac_bench.reports.boards.strip import MAX_TASKS, strip_of, summary_of
 from nlac_bench.reports.boards.view import BoardView
 from nlac_bench.reports.boards.words import NO_SUCCESS
 from tests.leaderboards.boards_of import algorithm
@@ -168,7 +168,13 @@ def test_times_have_a_unit_that_fits(hours: float | None, said: str) -> None:
 
 
 def test_a_task_that_was_played_once_succeeds_or_not() -> None:
-    single = strip(entry("a", [True, False]).outcomes)
-    assert single.summary == "Of 2 tasks: 1 succeeded, 1 did not succeed, 0 without a score"
-    seeds = strip(algorithm("a", 0.5).outcomes)
-    assert "in every seed" in seeds.summary and "trial" not in seeds.summary
+    single = summary_of(entry("a", [True, False]).outcomes)
+    assert single == "Of 2 tasks: 1 succeeded, 1 did not succeed, 0 without a score"
+    seeds = summary_of(algorithm("a", 0.5).outcomes)
+    assert "in every seed" in seeds and "trial" not in seeds
+
+
+def test_a_row_has_the_strip_of_its_tasks_unless_there_are_too_many() -> None:
+    figure = strip_of("a", entry("a", [True, False]).outcomes)
+    assert figure is not None and [row[1] for row in figure.table.rows] == [1.0, 0.0]
+    assert strip_of("a", entry("a", [True] * (MAX_TASKS + 1)).outcomes) is None

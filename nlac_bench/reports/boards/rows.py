@@ -18,8 +18,8 @@ from nlac_bench.reports.boards.facts import (
     token_rows,
 )
 from nlac_bench.reports.boards.formats import NOTHING, count_text
-from nlac_bench.reports.boards.strip import Strip, strip
-from nlac_bench.reports.figures.figure import Cell
+from nlac_bench.reports.boards.strip import strip_of, summary_of
+from nlac_bench.reports.figures.figure import Cell, Figure
 from nlac_bench.reports.pages.render import link
 from nlac_bench.stats.places import Place
 from nlac_bench.stats.tables import number
@@ -228,8 +228,12 @@ class RowView:
         return None if source is None else link(source.url or "", source.title)
 
     @property
-    def strip(self) -> Strip | None:
-        return strip(self.entry.outcomes) if self.entry.outcomes else None
+    def strip(self) -> Figure | None:
+        return strip_of(self.name, self.entry.outcomes) if self.entry.outcomes else None
+
+    @property
+    def tasks_summary(self) -> str:
+        return summary_of(self.entry.outcomes)
 
     @property
     def facts(self) -> Facts:

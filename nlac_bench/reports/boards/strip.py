@@ -1,57 +1,45 @@
-"""The strip of tasks in a board's row: one square for each task, in the order of the task ids."""
+"""The tasks of an entry: the strip of a board's row, and its summary in words."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import numpy as np
 
 from nlac_bench.leaderboards.entry import RunOutcomes
+from nlac_bench.reports.figures.figure import Figure
+from nlac_bench.reports.figures.strip import strip
 
-_LINE, _CELL, _SIDE = 60, 10, 8
-"""Squares in a line, and their distance and side in units of the drawing."""
-
-
-@dataclass(frozen=True)
-class Strip:
-    """The squares as one SVG path for each kind, their summary in words, and the tasks of each kind."""
-
-    paths: dict[str, str]
-    height: int
-    summary: str
-    legend: str
-    lists: list[tuple[str, list[str]]]
+MAX_TASKS = 2_000
+"""Of an entry with more tasks no strip is drawn, so that one entry cannot make a board too large to open."""
 
 
-def strip(outcomes: Sequence[RunOutcomes]) -> Strip:
+def strip_of(name: str, outcomes: Sequence[RunOutcomes]) -> Figure | None:
     """Return the strip of an entry. The trials of all runs count; one without a score counts as failed."""
-    kinds: dict[str, list[str]] = {kind: [] for kind in ("won", "part", "lost", "unscored")}
-    paths = dict.fromkeys(("lost", "part", "partly", "unscored", "won"), "")
     tasks = sorted(outcomes[0].tasks)
-    for i, task in enumerate(tasks):
+    if len(tasks) > MAX_TASKS:
+        return None
+    means = []
+    for task in tasks:
         trials = [won for run in outcomes for won in run.tasks[task].success]
-        won = sum(each is True for each in trials)
         scored = any(each is not None for each in trials)
-        kind = "won" if won == len(trials) else "part" if won else "lost" if scored else "unscored"
-        kinds[kind].append(f"{task} ({won}/{len(trials)})" if kind == "part" else task)
-        x, y = i % _LINE * _CELL + 1, i // _LINE * _CELL + 1
-        paths[kind] += f"M{x} {y}h{_SIDE}v{_SIDE}h-{_SIDE}z"
-        if kind == "part":
-            paths["partly"] += f"M{x} {y + _SIDE // 2}h{_SIDE}v{_SIDE // 2}h-{_SIDE}z"
-        if kind == "unscored":
-            paths[kind] += f"l{_SIDE} {_SIDE}M{x + _SIDE} {y}l-{_SIDE} {_SIDE}"
-    labels = _labels(len(outcomes), len(outcomes[0].tasks[tasks[0]].success))
-    counts = (f"{len(kinds[kind])} {label}" for kind, label in labels.items())
-    marks = {"won": "full", "part": "half", "lost": "empty", "unscored": "crossed out"}
-    return Strip(
-        {kind: path for kind, path in paths.items() if path},
-        math.ceil(len(tasks) / _LINE) * _CELL,
-        f"Of {len(tasks)} tasks: {', '.join(counts)}",
-        "; ".join(f"{marks[kind]}: {label}" for kind, label in labels.items()).capitalize(),
-        [(label.capitalize(), kinds[kind]) for kind, label in labels.items()],
-    )
+        means.append(sum(each is True for each in trials) / len(trials) if scored else np.nan)
+    return strip([name], tasks, np.array([means]))
+
+
+def summary_of(outcomes: Sequence[RunOutcomes]) -> str:
+    """Return how many tasks succeeded in all trials of all runs, in some, in none, and have no score."""
+    tasks, trials = len(outcomes[0].tasks), len(next(iter(outcomes[0].tasks.values())).success)
+    counts = {"won": 0, "part": 0, "lost": 0, "unscored": 0}
+    for task in outcomes[0].tasks:
+        results = [won for run in outcomes for won in run.tasks[task].success]
+        won = sum(each is True for each in results)
+        scored = any(each is not None for each in results)
+        counts["won" if won == len(results) else "part" if won else "lost" if scored else "unscored"] += 1
+    labels = _labels(len(outcomes), trials)
+    return f"Of {tasks} tasks: {', '.join(f'{counts[kind]} {text}' for kind, text in labels.items())}"
 
 
 def _labels(seeds: int, trials: int) -> dict[str, str]:
-    """Return the meaning of each kind of square; a task that was played once cannot succeed in part."""
+    """Return the words for each kind of task; a task that was played once cannot succeed in part."""
     if seeds * trials == 1:
         return {"won": "succeeded", "lost": "did not succeed", "unscored": "without a score"}
     unit = "trial" if seeds == 1 else "seed" if trials == 1 else "trial of every seed"

@@ -67,7 +67,7 @@ def note(rows: Sequence[RowView], lines: Sequence[str], *, compared: bool) -> st
         compared: whether opened rows have comparisons with other entries.
     """
     opened = (
-        "its tasks" if any(row.strip for row in rows) else "",
+        "its tasks" if any(row.entry.outcomes for row in rows) else "",
         "its comparisons" if compared else "",
         "tokens by role" if any(row.token_rows for row in rows) else "",
         "its provenance",
