@@ -102,8 +102,9 @@ def test_every_gold_passes_its_second_method_and_every_text_is_well_formed() -> 
 def test_whole_families_and_a_fifth_of_the_wordings_are_only_in_the_new_test() -> None:
     assert len(NEW_FAMILIES) >= 6 and not NEW_FAMILIES - generator.FAMILIES.keys()
     assert {generator.FAMILIES[name].subject for name in NEW_FAMILIES} == set(SUBJECTS)
-    for split in ("train", "validation", "test", "test_new"):
-        listed = generator.task_ids(cast("Split", split), LEVELS, 500)
+    splits: tuple[Split, ...] = ("train", "validation", "test", "test_new")
+    for split in splits:
+        listed = generator.task_ids(split, LEVELS, 500)
         used = {task_id.split("/")[2] for task_id in listed} & NEW_FAMILIES
         assert used == (NEW_FAMILIES if split == "test_new" else set())
     wordings = tuple("abcdefg")

@@ -43,9 +43,10 @@ class _State:
 
 
 class Math500HardEnv(TextEnv):
-    r"""A mathematics problem to be solved in one step (Hendrycks et al. 2021, arXiv 2103.03874).
+    r"""A mathematics problem in one step; level 5 is MATH's with official data, our own with embedded data.
 
-    MATH500-Hard is the set of the 134 level-5 problems of MATH-500, the 500 test problems that Lightman et
+    The problems are MATH's (Hendrycks et al. 2021, arXiv 2103.03874) or generated here. MATH500-Hard is the
+    set of the 134 level-5 problems of MATH-500, the 500 test problems that Lightman et
     al. (2023, arXiv 2305.20050) drew from MATH; the other 12,000 problems are for training.
 
     ## Action Space
@@ -79,7 +80,8 @@ class Math500HardEnv(TextEnv):
     (the reason, or None) and ``reward_parts`` with ``correct`` and ``ungraded``, each 0 or 1.
 
     ## Arguments
-    * ``split``: ``"test"`` (default), ``"train"`` or, with embedded data, ``"validation"``.
+    * ``split``: ``"test"`` (default), ``"train"`` or, with embedded data, ``"validation"`` or ``"test_new"``,
+      whose families or wordings no other split has.
     * ``data``: ``"embedded"`` (default; problems that this project generates and solves), ``"official"``
       (MATH-500 and its training problems, see ``nlac-bench data``) or a folder in the same format.
     * ``level``: 1 to 5 (default 5, the hard set), or None for all levels. Embedded levels are not MATH's:
