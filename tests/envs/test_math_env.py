@@ -237,7 +237,7 @@ def test_wrong_arguments_are_named(
 
 def test_only_generated_problems_have_a_validation_split(tmp_path: Path) -> None:
     held_out = Math500HardEnv(split="validation", level=1)
-    assert held_out.splits == ("train", "validation", "test") and len(held_out.task_ids) == 100
+    assert held_out.splits == ("train", "validation", "test", "test_new") and len(held_out.task_ids) == 100
     assert len(Math500HardEnv(split="validation", level=None).task_ids) == 500
     assert len(Math500HardEnv(split="validation", num_tasks=7).task_ids) == 7
     observation, info = held_out.reset(seed=0, options={"task_id": held_out.task_ids[0]})
