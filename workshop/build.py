@@ -85,6 +85,7 @@ _TAUGHT: Mapping[str, Mapping[str, Any]] = {
         "level": {"math500_hard": 1, "others": "easy"},
         "overlooked": corpus.OVERLOOKED, "false_alarm": corpus.FALSE_ALARM,
         "misadvice": corpus.MISADVICE, "deaf": corpus.DEAF,
+        "held_out": {"math500_hard": "test_new"},
     },
     "tiny-worlds": {
         "criticised": {"shop_worlds": worlds_corpus.CRITICISED, "twenty_questions": critic_rows.CRITICISED},

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.envs.text_env import CopyKind, TextEnv
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.rollout.agent import Actor, Agent
 from nlac_bench.types import Info, Turn
@@ -56,6 +56,41 @@ class _RandomActor:
 
     async def act(self, observation: str, info: Info) -> Turn:
         return Turn(text=self.env.random_action(self.rng))
+
+
+@dataclass(frozen=True)
+class CopyAgent:
+    """Answers with a part of the statement, without solving the task: the first one that is accepted.
+
+    It tries the parts of one kind in copies of the episode, so its success is the share of tasks that some
+    part of the statement solves.
+    """
+
+    name: str = "copy"
+    kind: CopyKind = "expression"
+
+    def begin(self, env: TextEnv, seed: int) -> Actor:
+        """Return an actor that tries the parts of the statement of ``env``."""
+        return _CopyActor(env, self.kind)
+
+
+@dataclass(frozen=True)
+class _CopyActor:
+    env: TextEnv
+    kind: CopyKind
+
+    async def act(self, observation: str, info: Info) -> Turn:
+        actions = [action for kind, action in self.env.copied_actions() if kind == self.kind]
+        for action in actions:
+            _, _, ended, _, end = await self.env.fork().astep(action)
+            if ended and end["success"]:
+                return Turn(text=action)
+        return Turn(text=actions[0] if actions else "")
+
+
+def has_copies(env: TextEnv) -> bool:
+    """Return whether the agent ``copy`` can play ``env``."""
+    return type(env).copied_actions is not TextEnv.copied_actions
 
 
 @dataclass(frozen=True)
@@ -109,7 +144,7 @@ def _play(env: TextEnv, action: str, task_id: str) -> float:
 
 
 def floor_agent(name: str, make_train_env: Callable[[], TextEnv]) -> Agent:
-    """Return the floor agent ``name``: silent, random, constant, transfer or oracle.
+    """Return the floor agent ``name``: silent, random, constant, copy, transfer or oracle.
 
     ``make_train_env`` is called only for ``constant``, whose action is searched on the training split.
 
@@ -121,6 +156,8 @@ def floor_agent(name: str, make_train_env: Callable[[], TextEnv]) -> Agent:
             return SILENT
         case "random":
             return RandomAgent()
+        case "copy":
+            return CopyAgent()
         case "transfer":
             return Constant(TRANSFER, name="transfer")
         case "oracle":
@@ -128,5 +165,5 @@ def floor_agent(name: str, make_train_env: Callable[[], TextEnv]) -> Agent:
         case "constant":
             return search_constant(make_train_env())
     raise UnknownIdError(
-        f"unknown floor agent {name!r}; the floor agents are silent, random, constant, transfer, oracle"
+        f"unknown floor agent {name!r}; the floor agents are silent, random, constant, copy, transfer, oracle"
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nlac_bench.agents.floors import floor_agent
+from nlac_bench.agents.floors import CopyAgent, floor_agent, has_copies
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.envs import registry
 from nlac_bench.envs.seed_world import world_of_seed
@@ -37,7 +37,10 @@ def floors(
     """Play environments with the oracle and with agents that use no model; print their success.
 
     The agent 'constant' repeats the best single action on the training split. The
-    agent 'transfer', for τ-bench, hands over to a human at once.
+    agent 'transfer', for τ-bench, hands over to a human at once. The agent
+    'copy', for mathematics, answers with an expression of the statement;
+    'copied_numbers' and 'copied_gold_forms' in --json are its success with parts
+    without an operator and with parts that are the gold answer as it is written.
 
     Examples:
       nlac-bench floors
@@ -47,7 +50,7 @@ def floors(
         raise ConfigError(f"--episodes must be at least 0, got {episodes}")
     rows: list[dict[str, Any]] = []
     for name in env or list(registry.BUILTIN):
-        chosen = agent or [*AGENTS, *(["transfer"] if "tau" in name else [])]
+        chosen = agent or _agents_of(name)
         for agent_name in chosen:
             rows.append(_play(name, agent_name, episodes, seed))
             if not as_json:
@@ -74,6 +77,11 @@ def floors(
             console.print(escape(f"{row['env']}: constant action {row['action'][:120]!r}"), soft_wrap=True)
 
 
+def _agents_of(name: str) -> list[str]:
+    env = registry.make_text_env(name)
+    return [*AGENTS, *(["transfer"] if "tau" in name else []), *(["copy"] if has_copies(env) else [])]
+
+
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
     env = registry.make_text_env(name)  # the tasks are the same in every world
     world = world_of_seed(name, seed, env)
@@ -83,17 +91,27 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
     )  # evenly chosen, because tasks are sorted by level
     tasks = env.task_ids[::every][: episodes or None]
     specs = [EpisodeSpec(name, task, 0, derive_seed(seed, task, 0)) for task in tasks]
-    driver = Driver(agent, lambda: registry.make_playable(name, **world), concurrency=1)
 
-    async def play_all() -> list[Any]:
-        async with aclosing(driver.run(specs)) as results:
-            return [result async for result in results]
+    def play(agent: Any) -> list[Any]:
+        driver = Driver(agent, lambda: registry.make_playable(name, **world), concurrency=1)
+
+        async def play_all() -> list[Any]:
+            async with aclosing(driver.run(specs)) as results:
+                return [result async for result in results]
+
+        return asyncio.run(play_all())
 
     began = time.perf_counter()
-    results = asyncio.run(play_all())
+    results = play(agent)
     seconds = time.perf_counter() - began
     scored = [result for result in results if not isinstance(result, Failure)]
     unknown = [rate for e in scored if (rate := unknown_rate_of(e)) is not None]
+    apart = {}
+    if agent_name == "copy":
+        apart = {
+            "copied_numbers": _success(play(CopyAgent(kind="number"))),
+            "copied_gold_forms": _success(play(CopyAgent(kind="gold form"))),
+        }
     return {
         "env": name,
         "agent": agent_name,
@@ -101,7 +119,7 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
         "data_source": env.source.kind,
         "split": env.split,
         "tasks": len(env.task_ids),
-        "success": sum(bool(e.success) for e in scored) / len(scored) if scored else None,
+        "success": _success(results),
         "mean_reward": sum(e.total_reward for e in scored) / len(scored) if scored else None,
         "planned": len(specs),
         "scored": len(scored),
@@ -110,4 +128,10 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
         "steps": sum(len(e.turns) for e in scored) / len(scored) if scored else None,
         "episodes_per_s": len(results) / seconds,
         **({"unknown_rate": sum(unknown) / len(unknown)} if unknown else {}),
+        **apart,
     }
+
+
+def _success(results: list[Any]) -> float | None:
+    scored = [result for result in results if not isinstance(result, Failure)]
+    return sum(bool(e.success) for e in scored) / len(scored) if scored else None

@@ -19,6 +19,7 @@ from nlac_bench.cli.run_files import write_run_files
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.missing import refuse_missing
+from nlac_bench.harness.measure.new_templates import has_new_templates, play_new, taught_them
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.measure.stored import stored_config
@@ -27,6 +28,7 @@ from nlac_bench.harness.runs.configuration import ADVANCED, COMMAND_LINE, Resume
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, refuse_unrepeated, to_repeat
 from nlac_bench.harness.runs.writer import RunWriter
+from nlac_bench.stats.new_templates import NOT_MEASURED, NewTemplates
 from nlac_bench.stats.outcomes import commonest
 from nlac_bench.stats.summary import Summary, summarise
 from nlac_bench.training.untrained import BASE, check_base
@@ -230,16 +232,40 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
     with RunProgress(writer.folder, tokens_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
+    if driver.stopped is None:
+        _play_new(prepared, folder)
     summary = summarise(folder)
+    new = _new_templates(prepared, folder)
     if not as_json:
         show(summary, as_json)
+        _print_new(folder)
     files = write_run_files(prepared, folder) if driver.stopped is None else {}
     if as_json:
-        print_json(summary.to_json() | files)
+        print_json(summary.to_json() | new | files)
     else:
         _name_files(files)
     if not summary.outcomes.counts.complete:
         raise incomplete(_why_incomplete(summary, driver.stopped), _resume_command(writer.folder))
+
+
+def _play_new(prepared: Prepared, folder: Path) -> None:
+    """Play the split ``test_new``; an interruption leaves it incomplete, and ``resume`` plays the rest."""
+    asyncio.run(play_new(prepared, folder, lambda result: None))
+
+
+def _new_templates(prepared: Prepared, folder: Path) -> dict[str, Any]:
+    """Return the part ``test_new`` of what ``--json`` prints; empty where the run has no such split."""
+    if not has_new_templates(prepared):
+        return {}
+    if taught_them(prepared):
+        errors.print("test_new is not measured: the model was taught these templates", soft_wrap=True)
+    found = NewTemplates.read(folder)
+    return {"test_new": dict(NOT_MEASURED) if found is None else found.to_json()}
+
+
+def _print_new(folder: Path) -> None:
+    if found := NewTemplates.read(folder):
+        console.print(escape(found.to_text()), soft_wrap=True)
 
 
 def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
@@ -266,11 +292,13 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     if not as_json:
         show(summary, as_json)
         console.print(escape(result.to_text()), soft_wrap=True)
+        _print_new(folder)
+    new = _new_templates(prepared, folder)
     files = write_run_files(prepared, folder, curve=True)
     if as_json:
         for advice in result.advice():
             errors.print(advice, soft_wrap=True)
-        print_json(summary.to_json() | result.to_json() | files)
+        print_json(summary.to_json() | result.to_json() | new | files)
     else:
         _name_files(files)
 

@@ -56,6 +56,9 @@ class Outcome:
     extra: Info = field(default_factory=dict)
 
 
+CopyKind: TypeAlias = Literal["expression", "number", "gold form"]
+
+
 class TextEnv(gymnasium.Env[str, str]):
     """A Gymnasium environment whose observations and actions are text.
 
@@ -148,7 +151,7 @@ class TextEnv(gymnasium.Env[str, str]):
     def oracle_action(self) -> str:
         """Return the action that a player who knows the answer takes now.
 
-        No other method and no entry of ``info`` may give access to the gold answer.
+        No other method but ``copied_actions`` and no entry of ``info`` may depend on the gold answer.
         """
 
     def random_action(self, rng: np.random.Generator) -> str:
@@ -163,6 +166,14 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return candidate actions of a constant policy, chosen without knowledge of any task's answer.
 
         The floor agent ``constant`` plays each of them on the training split and keeps the best.
+        """
+        return ()
+
+    def copied_actions(self) -> Sequence[tuple[CopyKind, str]]:
+        """Return actions that answer the running task with a part of its own statement, and their kinds.
+
+        The floor agent ``copy`` tries them. An ``expression`` holds an operator and is not the gold answer as
+        it is written, which is a ``gold form``; a ``number`` holds no operator. By default there are none.
         """
         return ()
 

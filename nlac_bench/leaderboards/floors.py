@@ -37,8 +37,12 @@ def environments() -> Iterator[str]:
 
 
 def agents_of(env: str) -> list[str]:
-    """Return the agents without a model that can play ``env``; only τ-bench has the tool of ``transfer``."""
-    return [agent for agent in FLOORS if agent != "transfer" or env.startswith("tau")]
+    """Return the agents without a model that can play ``env``.
+
+    Only τ-bench has the tool of ``transfer``, and only mathematics has statements for ``copy``.
+    """
+    of = {"transfer": "tau", "copy": "math"}
+    return [agent for agent in FLOORS if env.startswith(of.get(agent, ""))]
 
 
 def played(env: str, agent: str, folder: Path) -> Entry:

@@ -12,6 +12,7 @@ Its folder is a run folder whose episodes are the test episodes of the trained p
     probes.jsonl       its texts about them
     checkpoints/last   the checkpoint to resume from
     checkpoints/best   the best policy as a Hugging Face folder
+    test_new/          the run folder of its episodes of the split ``test_new``, where the environment has it
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.harness.measure.new_templates import play_new
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT
@@ -166,6 +168,8 @@ async def train_and_test(
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
         await play(prepared, writer, on_phase("test", writer))
+    if not writer.owed():
+        await play_new(prepared, folder, lambda result: None)
     return not writer.owed()
 
 

@@ -228,6 +228,14 @@ def test_two_processes_on_one_folder_and_a_used_folder(tmp_path: Path) -> None:
     assert "resume" in nlac_bench(*again, status=2).stderr
 
 
+def test_the_floor_copy_is_played_where_statements_can_be_copied() -> None:
+    rows = one_json(nlac_bench("floors", "--env", "math500_hard", "--episodes", "8", "--json"))["rows"]
+    copy = next(row for row in rows if row["agent"] == "copy")
+    assert copy["success"] == 0.0 and {"copied_numbers", "copied_gold_forms"} <= copy.keys()
+    refused = nlac_bench("run", "--env", "twenty_questions", "--agent", "copy", status=2)
+    assert "copied_actions" in refused.stderr
+
+
 def test_floors_table() -> None:
     rows = one_json(nlac_bench("floors", "--env", "tau_retail", "--episodes", "20", "--json"))["rows"]
     by_agent = {row["agent"]: row["success"] for row in rows}

@@ -1,5 +1,6 @@
 """math500_hard as an environment: its data, its one step, and what counts as which end."""
 
+import asyncio
 import gzip
 import json
 import pickle
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv
 
+from nlac_bench.agents.floors import CopyAgent
 from nlac_bench.envs.math500_hard import Math500HardEnv, Math500HardEnvVector
 from nlac_bench.envs.math500_hard import env as env_module
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
@@ -123,6 +125,48 @@ def test_gold_answers_stay_out_of_info(env: Math500HardEnv) -> None:
         assert not {"gold", "answer", "solution", "work"} & set(end)
 
 
+# --- copies of the statement -------------------------------------------------------------------------
+
+
+def test_an_expression_of_the_statement_is_not_an_answer(tmp_path: Path) -> None:
+    sum_of = row(problem=r"Compute $\sum_{k=1}^{3} k$.", answer="6")
+    product = row(unique_id="test/algebra/2.json", problem="Expand $(x+1)(x+2)$.", answer="x^2+3x+2")
+    factored = row(unique_id="test/algebra/3.json", problem="Is $(x+1)^2$ or $x$ larger?", answer="(x+1)^2")
+    degrees = row(unique_id="test/algebra/4.json", problem=r"Angle $A$ is $60^\circ$. And $B$?", answer="60")
+    env = Math500HardEnv(data=folder_of(tmp_path, sum_of, product, factored, degrees))
+
+    def reward(task: int, action: str) -> float:
+        env.reset(options={"task_id": f"test/algebra/{task}.json"})
+        return float(env.step(rf"So \boxed{{{action}}}.")[1])
+
+    assert reward(1, r"\sum_{k=1}^{3} k") == reward(1, r"V = \sum_{k=1}^{3} k") == 0
+    assert reward(1, r"\sum_{k=1}^{3} k = 6") == reward(1, "6") == 1
+    assert reward(2, r"\left(x+1\right)(x + 2)") == 0  # but another factored form is accepted
+    assert reward(2, "(x+2)(x+1)") == reward(2, "x^2+3x+2") == 1
+    assert reward(3, "(x + 1)^2") == reward(4, r"60^\circ") == 1
+
+
+def test_the_floor_copy_tries_the_expressions_of_the_statement(tmp_path: Path) -> None:
+    rows = [
+        row(problem=r"Compute $\sum_{k=1}^{3} k$ for $k = 6$.", answer="6"),
+        row(unique_id="test/algebra/2.json", problem="Is $x^2$ larger?", answer="x^2"),
+        row(unique_id="test/algebra/3.json", problem="Expand $(x+1)(x+2)$.", answer="x^2+3x+2"),
+    ]
+    env = Math500HardEnv(data=folder_of(tmp_path, *rows))
+
+    async def success(kind: Any, task_id: str) -> bool:
+        _, info = await env.areset(options={"task_id": task_id})
+        turn = await CopyAgent(kind=kind).begin(env, 0).act("", info)
+        return bool((await env.astep(turn.text))[4]["success"])
+
+    wins = {
+        kind: [asyncio.run(success(kind, task)) for task in env.task_ids]
+        for kind in ("number", "gold form", "expression")
+    }
+    assert wins["number"] == [True, False, False] and wins["gold form"] == [False, True, False]
+    assert wins["expression"] == [False, False, True]  # V = (x+1)(x+2)
+
+
 # --- actions of the floors ---------------------------------------------------------------------------
 
 
@@ -193,7 +237,7 @@ def test_wrong_arguments_are_named(
 
 def test_only_generated_problems_have_a_validation_split(tmp_path: Path) -> None:
     held_out = Math500HardEnv(split="validation", level=1)
-    assert held_out.splits == ("train", "validation", "test") and len(held_out.task_ids) == 100
+    assert held_out.splits == ("train", "validation", "test", "test_new") and len(held_out.task_ids) == 100
     assert len(Math500HardEnv(split="validation", level=None).task_ids) == 500
     assert len(Math500HardEnv(split="validation", num_tasks=7).task_ids) == 7
     observation, info = held_out.reset(seed=0, options={"task_id": held_out.task_ids[0]})

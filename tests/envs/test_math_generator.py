@@ -15,18 +15,19 @@ from math_verify import LatexExtractionConfig, parse
 
 from nlac_bench.envs.math500_hard import generator
 from nlac_bench.envs.math500_hard.generator import latex
-from nlac_bench.envs.math500_hard.generator.family import Draft, Draw, close, family
+from nlac_bench.envs.math500_hard.generator.family import NEW_FAMILIES, Draft, Draw, close, family
 from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, SUBJECTS, Split
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.simulators.math_grader.compare.judge import check
 
 PLACES = [(family, level) for family in generator.FAMILIES.values() for level in family.levels]
 SAMPLES = 12
-"""Problems of each family, level and split: 4,632 in all."""
+"""Problems of each family, level and split that is checked."""
 
 
 def ids(name: str, level: int, count: int, split: str = "test") -> list[str]:
     subject = generator.FAMILIES[name].subject
+    split = "test_new" if name in NEW_FAMILIES else split
     return [f"{split}/{subject}/{name}/{level}/{i:06d}" for i in range(count)]
 
 
@@ -38,6 +39,10 @@ def statements(name: str, level: int, count: int = 25) -> list[tuple[str, object
 
 def statements_of(split: Split, levels: tuple[int, ...], count: int) -> set[str]:
     return {generator.generate(task_id).statement for task_id in generator.task_ids(split, levels, count)}
+
+
+def keys_of(task_ids: list[str]) -> set[object]:
+    return {(task_id.split("/")[2], generator.draft(task_id)[1]) for task_id in task_ids}
 
 
 def read(text: str) -> sympy.Basic:
@@ -68,8 +73,9 @@ def test_families_cover_every_subject_and_level() -> None:
 def test_every_gold_passes_its_second_method_and_every_text_is_well_formed() -> None:
     checked = 0
     for fam, level in PLACES:
-        for split in ("train", "test"):
-            phrasings = set()
+        phrasings: dict[str, set[str]] = {}
+        for split in ("test_new",) if fam.name in NEW_FAMILIES else ("train", "test", "test_new"):
+            phrasings[split] = set()
             for task_id in ids(fam.name, level, SAMPLES, split):
                 draft, _, _, _ = generator.draft(task_id)
                 assert draft.check, task_id
@@ -85,10 +91,29 @@ def test_every_gold_passes_its_second_method_and_every_text_is_well_formed() -> 
                     assert not re.search(r"\+ -|- -|(?<!\d)1x|\b0x", text), (task_id, text)
                 assert problem.statement.rstrip("$")[-1] in ".?=1234567890]}", task_id
                 assert 0 < len(problem.statement) < 420 and 0 < len(problem.work) < 420
-                phrasings.add(re.sub(r"\$[^$]*\$|\d+", "#", problem.statement))
+                phrasings[split].add(re.sub(r"\$[^$]*\$|\d+", "#", problem.statement))
                 checked += 1
-            assert len(phrasings) >= 2, f"{fam.name} at level {level} has one wording only"
-    assert checked == 2 * SAMPLES * len(PLACES)
+        assert len(set.union(*phrasings.values())) >= 2, f"{fam.name} at level {level} has one wording only"
+        new = phrasings.pop("test_new")
+        assert new and not any(new & others for others in phrasings.values()), fam.name
+    assert checked > 2 * SAMPLES * len(PLACES)
+
+
+def test_whole_families_and_a_fifth_of_the_wordings_are_only_in_the_new_test() -> None:
+    assert len(NEW_FAMILIES) >= 6 and not NEW_FAMILIES - generator.FAMILIES.keys()
+    assert {generator.FAMILIES[name].subject for name in NEW_FAMILIES} == set(SUBJECTS)
+    splits: tuple[Split, ...] = ("train", "validation", "test", "test_new")
+    for split in splits:
+        listed = generator.task_ids(split, LEVELS, 500)
+        used = {task_id.split("/")[2] for task_id in listed} & NEW_FAMILIES
+        assert used == (NEW_FAMILIES if split == "test_new" else set())
+    wordings = tuple("abcdefg")
+    for count in range(2, 8):
+        drawn = [
+            {Draw("linear_equation", "test", str(i), new=new).phrase(*wordings[:count]) for i in range(200)}
+            for new in (False, True)
+        ]
+        assert not drawn[0] & drawn[1] and len(drawn[1]) >= count / 5 and len(drawn[0] | drawn[1]) == count
 
 
 @pytest.mark.parametrize(("fam", "level"), PLACES, ids=lambda x: getattr(x, "name", x))
@@ -214,7 +239,7 @@ def test_numbers_in_the_text_give_the_gold(name: str, level: int, pattern: str, 
 def test_splits_are_disjoint_and_listings_have_no_repeats() -> None:
     seen: dict[str, set[object]] = {}
     texts: dict[str, set[str]] = {}
-    for split, count in (("train", 2_000), ("validation", 500), ("test", 500)):
+    for split, count in (("train", 2_000), ("validation", 500), ("test", 500), ("test_new", 500)):
         listed = generator.task_ids(split, LEVELS, count)  # type: ignore[arg-type]
         assert len(set(listed)) == count
         keys = [(task_id.split("/")[2], generator.draft(task_id)[1]) for task_id in listed]
@@ -226,17 +251,24 @@ def test_splits_are_disjoint_and_listings_have_no_repeats() -> None:
         assert {task_id.split("/")[1] for task_id in listed[:35]} == set(SUBJECTS)
         assert {task_id.split("/")[3] for task_id in listed[:35]} == set("12345")
     for split, other in itertools.combinations(seen, 2):
-        assert not seen[split] & seen[other]
+        if {split, other} != {"test", "test_new"}:  # which have the same problems in other words
+            assert not seen[split] & seen[other]
         assert not texts[split] & texts[other]
 
 
 @pytest.mark.parametrize("level", [1, 5])
 def test_no_statement_of_validation_is_in_the_default_splits(level: int) -> None:
-    """Neither at its level nor at all levels; a longer listing leaves out as long a test."""
+    """Neither at its level nor at all levels; a longer listing leaves out as long a test.
+
+    No problem of it is in the split test_new in other words.
+    """
     held_out = statements_of("validation", (level,), GENERATED["validation"])
     assert len(held_out) == 100
     for levels in ((level,), LEVELS):
         assert not held_out & statements_of("test", levels, GENERATED["test"] * len(levels))
+        new = generator.task_ids("test_new", levels, GENERATED["test_new"] * len(levels))
+        validation = generator.task_ids("validation", (level,), GENERATED["validation"])
+        assert not keys_of(new) & keys_of(validation)
     assert not held_out & statements_of("train", (level,), GENERATED["train"])
     assert not statements_of("validation", (level,), 700) & statements_of("test", (level,), 700)
 
@@ -245,7 +277,7 @@ def test_validation_problems_are_the_pinned_ones() -> None:
     found = generator.task_ids("validation", LEVELS, 500) + generator.task_ids("validation", (1,), 100)
     texts = "\n".join(generator.generate(task_id).statement for task_id in found)
     assert hashlib.sha256(texts.encode()).hexdigest() == (
-        "638e8db4140729315817a0b954114c8c8f4c8f11b5583cd613c6b32c55b88f79"
+        "71c0a81d9fde89ff37447dc17d9784fd92283a6940da8d48d42ee8618b8f11be"
     )
 
 
@@ -275,7 +307,7 @@ def test_a_listing_that_cannot_be_filled_says_how_many_there_are(monkeypatch: py
 def test_problems_are_the_pinned_ones() -> None:
     digest = hashlib.sha256()
     for fam, level in PLACES:
-        for split in ("train", "test"):
+        for split in ("train", "test", "test_new"):
             for task_id in ids(fam.name, level, 3, split):
                 problem = generator.generate(task_id)
                 digest.update(f"{task_id}\n{problem.statement}\n{problem.answer}\n{problem.work}\n".encode())
@@ -303,6 +335,7 @@ def test_generating_neither_uses_nor_touches_global_random_state() -> None:
         "train/geometry/linear_equation/1/000001",
         "valid/algebra/linear_equation/1/000001",
         "train/algebra/nothing/1/000001",
+        "test/number_theory/gcd_lcm/1/000001",  # a family that only test_new has
         "train/algebra/linear_equation/1/1",
         "train/algebra/linear_equation/1/000001\n",
         "train/algebra/linear_equation/1/" + "9" * 19,

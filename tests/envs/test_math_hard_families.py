@@ -13,7 +13,7 @@ import pytest
 import sympy
 
 from nlac_bench.envs.math500_hard import generator
-from nlac_bench.envs.math500_hard.generator.family import close
+from nlac_bench.envs.math500_hard.generator.family import NEW_FAMILIES, close
 from nlac_bench.envs.math500_hard.problem import SUBJECTS
 
 Solve = Callable[[str, list[int]], object]
@@ -28,7 +28,11 @@ def solver(solve: Solve) -> Solve:
 
 def drafts(name: str, level: int = 5, count: int = 30) -> list[generator.Draft]:
     subject = generator.FAMILIES[name].subject
-    return [generator.draft(f"test/{subject}/{name}/{level}/{i:06d}")[0] for i in range(count)]
+    splits = ("test_new",) if name in NEW_FAMILIES else ("test", "test_new")  # all wordings
+    return [
+        generator.draft(f"{splits[i % len(splits)]}/{subject}/{name}/{level}/{i:06d}")[0]
+        for i in range(count)
+    ]
 
 
 def fractions(text: str) -> list[Fraction]:

@@ -10,9 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
+from nlac_bench.envs.math500_hard.copies import copies, holds_operator, is_copy
 from nlac_bench.envs.math500_hard.official import load_problems
 from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, Problem, Split
-from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, Outcome, TextEnv
+from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, CopyKind, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
 from nlac_bench.simulators.math_grader import boxed, default_grader
@@ -42,9 +43,10 @@ class _State:
 
 
 class Math500HardEnv(TextEnv):
-    r"""A mathematics problem to be solved in one step (Hendrycks et al. 2021, arXiv 2103.03874).
+    r"""A mathematics problem in one step; level 5 is MATH's with official data, our own with embedded data.
 
-    MATH500-Hard is the set of the 134 level-5 problems of MATH-500, the 500 test problems that Lightman et
+    The problems are MATH's (Hendrycks et al. 2021, arXiv 2103.03874) or generated here. MATH500-Hard is the
+    set of the 134 level-5 problems of MATH-500, the 500 test problems that Lightman et
     al. (2023, arXiv 2305.20050) drew from MATH; the other 12,000 problems are for training.
 
     ## Action Space
@@ -59,7 +61,9 @@ class Math500HardEnv(TextEnv):
     ``options={"task_id": …}`` names.
 
     ## Reward
-    1 for an answer that is mathematically equal to the gold answer, else 0.
+    1 for an answer that is mathematically equal to the gold answer and is a value, else 0: a sum, an integral
+    or a power of the question is no answer unless the gold answer has this form (docs/grading.md). Neither is
+    an expression of the statement that only its evaluation makes equal to the gold answer.
 
     ## Episode End
     Every episode ends with its first step, with ``terminated=True`` and ``end_reason`` ``"success"`` or
@@ -76,7 +80,8 @@ class Math500HardEnv(TextEnv):
     (the reason, or None) and ``reward_parts`` with ``correct`` and ``ungraded``, each 0 or 1.
 
     ## Arguments
-    * ``split``: ``"test"`` (default), ``"train"`` or, with embedded data, ``"validation"``.
+    * ``split``: ``"test"`` (default), ``"train"`` or, with embedded data, ``"validation"`` or ``"test_new"``,
+      whose families or wordings no other split has.
     * ``data``: ``"embedded"`` (default; problems that this project generates and solves), ``"official"``
       (MATH-500 and its training problems, see ``nlac-bench data``) or a folder in the same format.
     * ``level``: 1 to 5 (default 5, the hard set), or None for all levels. Embedded levels are not MATH's:
@@ -94,13 +99,15 @@ class Math500HardEnv(TextEnv):
     * v0: first release.
     * ``env_version`` 1: answers that name the asked quantity (``u+v = 9``) are accepted; connectives,
       negations, currencies and words beside a value count. docs/grading.md has the rules.
+    * ``env_version`` 3: answers that are equal but not evaluated are refused, and other forms are accepted
+      (ordinals, ``aligned``). Of the embedded problems, whole templates are only in ``test_new``.
     * ``env_version`` 2: other embedded problems (22 new families at level 5, fixed wordings, no trivial
       draws). Problems and grading of the official data are those of version 1.
     """
 
     prompts = DIALOGUE_PROMPTS
     name = "math500_hard"
-    env_version = "2"
+    env_version = "3"
     max_steps = 1
     remote = True  # grading waits for a worker process
 
@@ -180,6 +187,17 @@ class Math500HardEnv(TextEnv):
         """
         return _commonest_answers(*self._training)
 
+    def copied_actions(self) -> Sequence[tuple[CopyKind, str]]:
+        """Return boxes with the expressions of the statement, also as the value of a letter."""
+        problem, actions = self._state.problem, list[tuple[CopyKind, str]]()
+        for text in copies(problem.statement):
+            kind: CopyKind = "expression" if holds_operator(text) else "number"
+            if kind == "expression":
+                grade = default_grader().grade(problem.answer, rf"\boxed{{{text}}}")
+                kind = "gold form" if grade.correct and not grade.in_another_form else kind
+            actions += [(kind, rf"\boxed{{{text}}}"), (kind, rf"\boxed{{V = {text}}}")]
+        return actions
+
     async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset as ``TextEnv.areset`` does; ``info`` also has the problem's subject and level."""
         observation, info = await super().areset(seed=seed, options=options)
@@ -202,11 +220,16 @@ class Math500HardEnv(TextEnv):
         grade = await default_grader().agrade(self._state.problem.answer, action)
         if grade.correct is None:
             outcome = _end(f"Your answer could not be graded: {grade.reason}.", ungraded=grade.reason)
+        elif grade.in_another_form and self._is_copy(action):
+            outcome = _end("Your answer is not correct: it repeats the problem.")
         elif grade.correct:
             outcome = _end("Your answer is correct.", correct=True)
         else:
             outcome = _end("Your answer is not correct.")
         return outcome
+
+    def _is_copy(self, action: str) -> bool:
+        return is_copy(boxed(action) or "", self._state.problem.statement)
 
     def _invalid(self, problem: str) -> Outcome:
         outcome = _end(problem)

@@ -17,9 +17,10 @@ SUBJECTS = {
 
 LEVELS = (1, 2, 3, 4, 5)
 
-Split: TypeAlias = Literal["train", "validation", "test"]
-"""A split of the generated problems; the official ones have no validation split."""
-GENERATED: Mapping[Split, int] = {"train": 2_000, "validation": 100, "test": 500}
+Split: TypeAlias = Literal["train", "validation", "test", "test_new"]
+"""A split of the generated problems; the official ones have only train and test. The problems of ``test_new``
+have families or wordings that no other split has."""
+GENERATED: Mapping[Split, int] = {"train": 2_000, "validation": 100, "test": 500, "test_new": 500}
 """Default number of generated problems of each level by split."""
 
 

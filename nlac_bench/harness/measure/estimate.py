@@ -15,6 +15,7 @@ from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, EnvInfraError
 from nlac_bench.harness.measure.engines import engine_kind, local_model, policy_replicas
 from nlac_bench.harness.measure.missing import Missing, missing, missing_data
+from nlac_bench.harness.measure.new_templates import TEST_NEW, new_outline
 from nlac_bench.harness.measure.official_tasks import Sampled, needs_user, official_tasks
 from nlac_bench.harness.measure.prepare import NeedsUserError, outline
 from nlac_bench.harness.measure.sampled_episodes import (
@@ -62,7 +63,7 @@ class RunEstimate:
     """Wall time of the test episodes if a server answered each call in ``SECONDS_PER_CALL``."""
     training: TrainingEstimate | None = None
     episodes: Mapping[str, int] = field(default_factory=dict)
-    """Numbers of ``base``, ``validation``, ``training`` and ``test`` episodes."""
+    """Numbers of ``base``, ``validation``, ``training`` and ``test`` episodes, and of ``test_new`` if any."""
     tokens: int | None = None
     """Tokens that all models read and generate, in all of these episodes and in training."""
     seconds_here: float | None = None
@@ -85,6 +86,8 @@ class RunEstimate:
         """Return the estimate as text for the terminal."""
         lines = [f"missing: {each.what}; {each.fix}" for each in self.missing]
         lines.append(f"planned: {self.planned} episodes of {self.tasks} tasks")
+        if new := self.episodes.get(TEST_NEW):
+            lines.append(f"and {new} episodes of new templates (split {TEST_NEW})")
         if self.training is not None:
             counts = ", ".join(f"{count:,} {name}" for name, count in self.episodes.items())
             lines.append(f"episodes: {counts} (validation and training are estimates)")
@@ -132,19 +135,21 @@ def estimate_of(config: RunConfig) -> RunEstimate:
     """
     lacking = missing(config)
     plan = _plan(config, lacking)
-    count = plan.episodes
+    count, tested = plan.episodes, plan.episodes + plan.new
+    new = {TEST_NEW: plan.new} if plan.new else {}
     simulated = config.user_model is not None or config.replay is not None or plan.needs_user
     episode = mean_episode(config, plan.sampled, simulated)
     if config.agent in FLOORS:
         return RunEstimate(
             count, plan.task_count, episode.turns, 0, 0, 0, 0.0, None,
-            episodes={**_NO_EPISODES, "test": count}, tokens=0, memory_bytes=0, missing=tuple(lacking),
-            seconds_here=None if plan.seconds is None else count * plan.seconds, played_with=plan.played_with,
+            episodes={**_NO_EPISODES, "test": count, **new}, tokens=0, memory_bytes=0,
+            missing=tuple(lacking), played_with=plan.played_with,
+            seconds_here=None if plan.seconds is None else tested * plan.seconds,
         )  # fmt: skip
 
     # The test episodes: tokens, cost, and time where a server answers.
-    prompt, completion = int(count * episode.prompt), int(count * episode.turns * episode.answer)
-    user_in, user_out = int(count * episode.user), count * episode.talk * TOKENS_PER_USER_REPLY
+    prompt, completion = int(tested * episode.prompt), int(tested * episode.turns * episode.answer)
+    user_in, user_out = int(tested * episode.user), tested * episode.talk * TOKENS_PER_USER_REPLY
     costs = [
         (into * price[0] + out * price[1]) / 1e6
         for price, into, out in (
@@ -152,10 +157,10 @@ def estimate_of(config: RunConfig) -> RunEstimate:
         )
         if price is not None
     ]  # fmt: skip
-    seconds = -(-count // config.concurrency) * (episode.turns + episode.talk) * SECONDS_PER_CALL
+    seconds = -(-tested // config.concurrency) * (episode.turns + episode.talk) * SECONDS_PER_CALL
 
     # Training adds base, validation and training episodes.
-    training, episodes = None, {**_NO_EPISODES, "test": count}
+    training, episodes = None, {**_NO_EPISODES, "test": count, **new}
     if config.train is not None:
         training = training_estimate_of(config, episode.prompt / episode.turns, episode.turns, episode.answer)
         episodes |= {
@@ -163,7 +168,7 @@ def estimate_of(config: RunConfig) -> RunEstimate:
             "validation": training.validations * plan.validation_tasks,
             "training": training.episodes,
         }
-    measured = episodes["base"] + episodes["validation"] + episodes["test"]
+    measured = episodes["base"] + episodes["validation"] + tested
     sampled = measured * episode.turns * episode.answer
     sampled += (training.generated_tokens or 0) if training else 0
     read = measured * episode.prompt + (training.read_tokens if training else 0)
@@ -223,6 +228,8 @@ class _Plan:
     sampled: Sequence[Sampled]
     seconds: float | None
     played_with: str
+    new: int = 0
+    """Number of episodes of the split ``test_new``."""
 
 
 def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
@@ -263,7 +270,11 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
     seconds = (time.perf_counter() - began) / len(sampled)
     plain = isinstance(planned.environments.measured, PlainEnv)
     played_with = "with random actions" if plain else "with the oracle"
-    return _Plan(len(planned.plan), len(tasks), validation, needed, sampled, seconds, played_with)
+    new = new_outline(planned)
+    return _Plan(
+        len(planned.plan), len(tasks), validation, needed, sampled, seconds, played_with,
+        0 if new is None else len(new.plan),
+    )  # fmt: skip
 
 
 async def _no_model(messages: Messages, role: Role) -> ChatReply:

@@ -5,6 +5,7 @@ from typing import Any
 
 from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
+from nlac_bench.agents.floors import has_copies
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
@@ -62,6 +63,11 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
         raise ConfigError(
             f"agent {config.agent!r} needs a TextEnv, which defines an oracle and constant actions; "
             f"{config.env} is a plain Gymnasium environment; use 'random' or 'silent' instead"
+        )
+    if config.agent == "copy" and not has_copies(env):
+        raise ConfigError(
+            f"agent 'copy' answers with parts of a statement, which {config.env} does not list "
+            "(TextEnv.copied_actions); use 'random' or 'silent' instead"
         )
     plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
     if config.train is not None:

@@ -10,6 +10,7 @@
     critiques.jsonl  one line per lesson (training with a language critic; see ``critiques.py``)
     probes.jsonl     one line per state of the probe set and validation (likewise)
     checkpoints/     weights (training)
+    test_new/        run folder of the episodes on templates that training does not have, where there are such
     references/      run folders of the floors and the oracle on the same tasks, played for the report
     report.html      the report, written when the run ends
 

@@ -25,6 +25,7 @@ from nlac_bench.reports.report.verdicts import algorithms_verdict, pairs_verdict
 from nlac_bench.stats.compare import Comparison, compare_all
 from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
 from nlac_bench.stats.estimates import Estimate
+from nlac_bench.stats.new_templates import NewTemplates
 from nlac_bench.stats.pairing import Metric, NotComparableError, check_conditions
 from nlac_bench.stats.tables import number, p_text
 
@@ -61,6 +62,8 @@ def run_report(folder: Path) -> ReportPage:
     metric = metric_of([each for each in subjects if each.kind not in ("floor", "oracle")] or subjects)
     flips = [base, own] if base is not None else [own]
     notes = [] if measurement.references else [missing_references(own.run.config)]
+    if new := NewTemplates.read(folder):
+        notes.append(f"{new.to_text()[0].upper()}{new.to_text()[1:]}.")
     sections = [
         success_section(subjects, metric, notes),
         denominators_section(subjects, metric),

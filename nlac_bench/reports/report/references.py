@@ -32,7 +32,8 @@ def reference_agents(config: RunConfig) -> tuple[str, ...]:
     if why_none(config.as_dict()) is not None:
         return ()
     name, _ = parse(config.env)
-    return (ORACLE, *CHEAP_FLOORS, *(("transfer",) if name.startswith("tau") else ()))
+    own = ("transfer",) if name.startswith("tau") else ("copy",) if name.startswith("math") else ()
+    return (ORACLE, *CHEAP_FLOORS, *own)
 
 
 def why_none(config: Mapping[str, object]) -> str | None:

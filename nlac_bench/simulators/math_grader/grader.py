@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from nlac_bench.errors import EnvInfraError
-from nlac_bench.simulators.math_grader.compare.judge import Verdict, check, quick
+from nlac_bench.simulators.math_grader.compare.judge import EVALUATED, Verdict, check, quick
 from nlac_bench.simulators.math_grader.extract.extract import MAX_TAIL
 from nlac_bench.simulators.math_grader.worker_process import WorkerLostError, WorkerProcess
 
@@ -47,6 +47,11 @@ class Grade:
     correct: bool | None
     reason: str
     ms: float
+
+    @property
+    def in_another_form(self) -> bool:
+        """Whether the answer is right and is not written like the gold answer."""
+        return self.reason in EVALUATED
 
 
 @dataclass(slots=True)

@@ -65,7 +65,7 @@ def _same_numbers(answer: str) -> Iterator[Variant]:
             ("bare unit", answer + " cm"), ("bold", f"**{answer}**"), ("degrees", answer + r"^\circ"),
             ("commas", grouped),
             ("LaTeX commas", grouped.replace(",", "{,}")), ("thin spaces", grouped.replace(",", r"\,")),
-            ("spaces", grouped.replace(",", " ")), ("sum", f"{int(answer) - 7}+7"),
+            ("spaces", grouped.replace(",", " ")),
             ("full stop", answer + "."),
         ]  # fmt: skip
 
@@ -99,6 +99,8 @@ def different(answer: str) -> Iterator[Variant]:
         yield "one part", answer.partition(r"\cup")[0]
         yield "intersection", answer.replace(r"\cup", r"\cap")
     yield "plus one", answer + "+1"
+    if re.fullmatch(r"-?\d+", answer):
+        yield "not added", f"{int(answer) - 7}+7"
     yield "not", rf"\boxed{{\text{{not }} {answer}}}"
     yield "not in prose", f"The answer is not ${answer}$."
     yield "denied", f"{answer} is not the answer."

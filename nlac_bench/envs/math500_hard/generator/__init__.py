@@ -5,8 +5,8 @@ need several ideas in one problem, as MATH's level 5 does; the others are about 
 
 A task identifier such as ``train/algebra/quadratic_roots/3/000123`` determines its problem completely:
 the split, the family, the level and a number seed the draws. Train is disjoint from validation and test by
-construction (see ``family.py``), validation leaves out the problems of the test (see ``task_ids``), and every
-answer is confirmed by a second method.
+construction (see ``family.py``), validation leaves out the problems of the tests (see ``task_ids``), and
+every answer is confirmed by a second method. Only ``test_new`` has the held-out families and wordings.
 """
 
 import re
@@ -37,6 +37,7 @@ from nlac_bench.envs.math500_hard.generator import (
 )
 from nlac_bench.envs.math500_hard.generator.family import (
     FAMILIES,
+    NEW_FAMILIES,
     ClaimedError,
     Draft,
     Draw,
@@ -75,16 +76,16 @@ _MODULES = (
 )
 """Importing them registers their families."""
 
-CONTENT_SHA256 = "350d710d11ae2f891b7d436ceffcf2c6275fcd8904997e8c780d933dbf4981fb"
+CONTENT_SHA256 = "6c55ba66084eb6858990496a6fed4b252a7cf3814495938c9cf1ffb16b75b273"
 """sha256 of a sample of generated problems (the tests compute it); identifies this data in every result."""
 
 SEED_STRIDE = 1_000_000
 """Number range of a seed: seed s has the tasks s·10⁶ to (s+1)·10⁶ − 1 of each family and level."""
 
 _TASK_ID = re.compile(
-    r"(train|validation|test)/([a-z_]{1,40})/([a-z_]{1,40})/([1-5])/([0-9]{6,18})", re.ASCII
+    r"(train|validation|test|test_new)/([a-z_]{1,40})/([a-z_]{1,40})/([1-5])/([0-9]{6,18})", re.ASCII
 )
-_SIDES: Mapping[str, Side] = {"train": "train", "validation": "test", "test": "test"}
+_SIDES: Mapping[str, Side] = {"train": "train", "validation": "test", "test": "test", "test_new": "test"}
 """The side of the problems of each split."""
 _Key: TypeAlias = tuple[str, tuple[object, ...]]
 """A problem: its family and its canonical parameters."""
@@ -96,8 +97,9 @@ def task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int = 0) -
     """Return ``count`` task identifiers of different problems, with subjects and levels in turn.
 
     A family that has no further distinct problems (some have only a few hundred on a level) is then left out.
-    Problems of validation are not in the test split of the same seed: neither among the ``count`` problems of
-    ``levels`` nor among the default number of problems of any level, or of all levels together.
+    Problems of validation are not in the splits test and test_new of the same seed: neither among the
+    ``count`` problems of ``levels`` nor among the default number of problems of any level, or of all levels
+    together.
 
     Raises:
         ValueError: the levels have fewer than ``count`` distinct problems.
@@ -111,6 +113,8 @@ def _listed(split: Split, levels: tuple[int, ...], count: int, seed: int) -> Map
     places = []  # subjects and levels in turn, so that the first few tasks are a mixture of them
     rank: dict[tuple[str, int], int] = {}
     for f in FAMILIES.values():
+        if split != "test_new" and f.name in NEW_FAMILIES:
+            continue
         for level in levels:
             if level in f.levels:
                 rank[f.subject, level] = rank.get((f.subject, level), -1) + 1
@@ -143,19 +147,27 @@ def _listed(split: Split, levels: tuple[int, ...], count: int, seed: int) -> Map
 
 
 def _tested(levels: tuple[int, ...], count: int, seed: int) -> set[_Key]:
-    """Return the problems of the test that validation leaves out."""
+    """Return the problems of the tests that validation leaves out."""
     sizes = {each: GENERATED["test"] * len(each) for each in (LEVELS, *((level,) for level in LEVELS))}
     sizes[levels] = max(count, GENERATED["test"] * len(levels))
-    return {key for each, size in sizes.items() for key in _listed("test", each, size, seed).values()}
+    tests: tuple[Split, ...] = ("test", "test_new")
+    return {
+        key for split in tests for each, size in sizes.items()
+        for key in _listed(split, each, size, seed).values()
+    }  # fmt: skip
 
 
 def _side(task_id: str) -> Side:
     return _SIDES[task_id.partition("/")[0]]
 
 
+def _is_new(task_id: str) -> bool:
+    return task_id.startswith("test_new/")
+
+
 def _claim(task_id: str, family: Family, level: int) -> _Key:
     """Return the family and the canonical parameters of ``task_id``, without solving it."""
-    draw = Draw(family.name, _side(task_id), seed=task_id, key_only=True)
+    draw = Draw(family.name, _side(task_id), seed=task_id, key_only=True, new=_is_new(task_id))
     for _ in range(_MAX_DRAWS):
         with suppress(RedrawError):
             try:
@@ -174,13 +186,20 @@ def draft(task_id: str) -> tuple[Draft, tuple[object, ...], Family, int]:
     """
     match = _TASK_ID.fullmatch(task_id)
     family = FAMILIES.get(match[3]) if match else None
-    if match is None or family is None or family.subject != match[2] or int(match[4]) not in family.levels:
+    held_out = match is not None and match[1] != "test_new" and match[3] in NEW_FAMILIES
+    if (
+        match is None
+        or family is None
+        or held_out
+        or family.subject != match[2]
+        or int(match[4]) not in family.levels
+    ):
         raise UnknownIdError(
             f"no generated problem has the task id {task_id!r}; ids look like "
             "train/algebra/linear_equation/1/000042"
         )
     level = int(match[4])
-    draw = Draw(family.name, _side(task_id), seed=task_id)
+    draw = Draw(family.name, _side(task_id), seed=task_id, new=_is_new(task_id))
     for _ in range(_MAX_DRAWS):
         try:
             made = family.make(draw, level)

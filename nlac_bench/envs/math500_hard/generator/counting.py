@@ -362,9 +362,11 @@ def two_groups(draw: Draw, level: int) -> Draft:
     else:
         share = sympy.Rational(a + b - inside, a)
         value = Fraction(int(share.p), int(share.q))
-        ask = (
+        ask = draw.phrase(
             f"One of those who play {first} is picked at random. What is the probability that this student "
-            f"also plays {second}?"
+            f"also plays {second}?",
+            f"Find the probability that a student who is picked at random from those who play {first} plays "
+            f"{second} too.",
         )
         work, check = f"${a + b - inside}$ of those ${a}$ play both.", value * a == both
     return Draft(f"{opening} {ask}", value, work, check)

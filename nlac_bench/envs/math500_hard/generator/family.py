@@ -8,6 +8,9 @@ distinguish the problems of a family, in a form that does not depend on phrasing
 interchangeable parts. A hash of family and parameters assigns every problem to one side, that of training or
 that of the test; a draw that belongs to the other side is discarded and repeated. Validation problems are on
 the side of the test.
+
+**Templates are held out.** A template is a wording of a family. All templates of ``NEW_FAMILIES``, and of
+each other family the last of its wordings, at least a fifth, are only in the split ``test_new``.
 """
 
 import hashlib
@@ -15,6 +18,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Literal, TypeAlias, TypeVar
 
 import sympy
@@ -26,6 +30,13 @@ T = TypeVar("T")
 
 TEST_SHARE = 64
 """Share of each family's problems that are on the side of the test, in units of 1/256."""
+
+
+NEW_FAMILIES = frozenset((
+    "alternating_work", "cross_product", "exponent_equation", "gcd_lcm", "missing_number", "power_tower",
+    "stars_and_bars", "telescoping_sum", "triangle_radii",
+))  # fmt: skip
+"""Families that only ``test_new`` has; at least one of each subject, and some of each level."""
 
 
 class RedrawError(Exception):
@@ -96,10 +107,13 @@ class Draw:
     between Python versions, and a task identifier must always denote the same problem.
     """
 
-    def __init__(self, family_name: str, side: Side, seed: str, *, key_only: bool = False) -> None:
+    def __init__(
+        self, family_name: str, side: Side, seed: str, *, key_only: bool = False, new: bool = False
+    ) -> None:
         self._family = family_name
         self._side = side
         self._key_only = key_only
+        self._new = new
         self._bits = random.Random(int.from_bytes(hashlib.sha256(seed.encode()).digest())).getrandbits
         self.key: tuple[object, ...] | None = None
 
@@ -146,5 +160,8 @@ class Draw:
         return [pool.pop(self._bits(64) % len(pool)) for _ in range(count)]
 
     def phrase(self, *phrasings: str) -> str:
-        """Draw one of several wordings of the same problem."""
-        return self.choice(phrasings)
+        """Draw one of several wordings of the same problem, and for a new one a wording that is held out."""
+        if self._family in NEW_FAMILIES or len(phrasings) < 2:
+            return self.choice(phrasings)
+        first_new = len(phrasings) - ceil(len(phrasings) / 5)
+        return self.choice(phrasings[first_new:] if self._new else phrasings[:first_new])

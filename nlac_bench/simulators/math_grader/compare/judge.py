@@ -4,6 +4,7 @@ import re
 
 from nlac_bench.simulators.math_grader.compare.answers import same
 from nlac_bench.simulators.math_grader.compare.conditions import without_conditions
+from nlac_bench.simulators.math_grader.compare.finished import pending
 from nlac_bench.simulators.math_grader.compare.reading import read
 from nlac_bench.simulators.math_grader.extract.boxes import boxed
 from nlac_bench.simulators.math_grader.extract.extract import MAX_TAIL, extract, final_part, is_bare
@@ -12,6 +13,7 @@ from nlac_bench.simulators.math_grader.read.nodes import (
     TooComplex,
     UnknownCommand,
     Unreadable,
+    key,
     names,
     walk,
 )
@@ -40,7 +42,9 @@ _WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 # Constructs that the parser only recognises by their spelling; math-verify computes their values.
 _SYMBOLIC = names("int iint iiint oint lim")
 _SERIES = names("sum prod")
-_PROVEN = "equal"
+_PROVEN, _BY_ALGEBRA = "equal", "equal by math-verify"
+EVALUATED = (_PROVEN, _BY_ALGEBRA)
+"""The reasons of right answers that have another form than the gold answer."""
 
 
 def quick(gold: str, pred: str) -> Verdict | None:
@@ -140,7 +144,9 @@ def _compare(gold: str, pred: str) -> Verdict:
         return verdict
     try:
         answer = without_conditions(pred)
-        return (True, _PROVEN) if answer is not None and same(read(gold), answer) else verdict
+        if answer is None or not same(gold_tree := read(gold), answer):
+            return verdict
+        return _accepted(_PROVEN, gold_tree, answer)
     except (Unreadable, TooComplex, RecursionError):
         return verdict
 
@@ -176,7 +182,7 @@ def _verdict(gold: str, pred: str) -> Verdict:
     try:
         if gold_tree is not None and pred_tree is not None:
             if same(gold_tree, pred_tree) or _other_reading(gold, gold_tree, pred, pred_tree):
-                return True, _PROVEN
+                return _accepted(_PROVEN, gold_tree, pred_tree)
             if not _needs_algebra(gold_tree, pred_tree):
                 return False, "different"
     except TooComplex as error:
@@ -187,10 +193,19 @@ def _verdict(gold: str, pred: str) -> Verdict:
 
     try:
         if symbolic.equal(gold, pred):
-            return True, "equal by math-verify"
+            return _accepted(_BY_ALGEBRA, gold_tree, pred_tree)
     except symbolic.Unsettled as error:
         return None, f"ungraded: {error}{unread}"
     return False, f"not shown to be equal by math-verify{unread}"
+
+
+def _accepted(reason: str, gold: Node | None, pred: Node | None) -> Verdict:
+    """Return the verdict on an answer that equals the gold answer: refused if it is not evaluated."""
+    if gold is None or pred is None:
+        return True, reason
+    if left := pending(gold, pred):
+        return False, f"equal, but not evaluated: {left}"
+    return True, "the same expression" if key(gold) == key(pred) else reason
 
 
 def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from nlac_bench.simulators.math_grader.read.nodes import Node, literal, num, symbols
-from nlac_bench.simulators.math_grader.read.normalize import NUMBER_WORDS, words
+from nlac_bench.simulators.math_grader.read.normalize import NUMBER_WORDS, ORDINAL_WORDS, words
 from nlac_bench.simulators.math_grader.read.units import factor, is_currency, is_measure
 from nlac_bench.simulators.math_grader.read.wording import (
     UNCERTAIN,
@@ -38,6 +38,8 @@ def plain(node: Node) -> Node:
         text = words(node.value)
         if (bare := without_fillers(text)) in NUMBER_WORDS:
             return num(NUMBER_WORDS[bare])
+        if (spelled := node.value.strip().casefold().removeprefix("the ")) in ORDINAL_WORDS:
+            return num(ORDINAL_WORDS[spelled])  # but `a third` may be a fraction
         if scaled_number := _SCALED_NUMBER.fullmatch(text):
             return num(Fraction(scaled_number[1]) * _SCALES[scaled_number[2]])
         if text.removeprefix("there is ").removeprefix("there are ") in _NOTHING:

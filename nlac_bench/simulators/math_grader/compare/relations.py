@@ -11,12 +11,17 @@ from nlac_bench.simulators.math_grader.evaluate.values import Evaluator
 from nlac_bench.simulators.math_grader.read.nodes import Node, key, literal, symbols, walk
 from nlac_bench.simulators.math_grader.read.units import factor
 
+_ROUNDED, _WRONG = 0.01, 0.1
+"""Relative difference of the sides of ≈ up to which either can be the answer, and above which none is."""
+
 Same = Callable[[Node, Node], bool]
 
 
 def same(gold: Node, pred: Node, same_answer: Same) -> bool:
     """Compare two answers of which at least one is a relation; `same_answer` compares the sides."""
     gold_readings, pred_readings = _readings(gold), _readings(pred)
+    if not pred_readings:
+        return False
     if len(gold_readings) > 1 and len(pred_readings) > 1:
         return all(same_answer(g, p) for g, p in zip(gold_readings, pred_readings, strict=True))
     if len(gold_readings) > 1 or len(pred_readings) > 1:
@@ -32,7 +37,10 @@ def same(gold: Node, pred: Node, same_answer: Same) -> bool:
 
 
 def _readings(node: Node) -> list[Node]:
-    """Return the readings of a relation: either side of `x \\approx 0.67`; the last step of a derivation."""
+    """Return the readings of a relation: either side of `x \\approx 0.67`; the last step of a derivation.
+
+    There is none if the sides of ≈ disagree: `53 \\approx 28`.
+    """
     if node.op != "rel":
         return [node]
     if "=>" in node.value:
@@ -44,7 +52,9 @@ def _readings(node: Node) -> list[Node]:
         names = [is_name(side) for side in sides]
         if names[0] and not names[1]:
             return [sides[1]]
-        return sides if _close(*sides) else sides[:1]
+        if _far(*sides, tolerance=_WRONG):
+            return []
+        return sides[:1] if _far(*sides, tolerance=_ROUNDED) else sides
     return [node]
 
 
@@ -53,18 +63,18 @@ def _part(node: Node, start: int, stop: int) -> Node:
     return args[0] if len(args) == 1 else Node("rel", args, node.value[start : stop - 1])
 
 
-def _close(left: Node, right: Node) -> bool:
-    """Return whether the sides of ≈ differ by at most one per cent, so that either can be the answer."""
+def _far(left: Node, right: Node, *, tolerance: float) -> bool:
+    """Return whether the sides of ≈ differ by more than a share of the left one, or cannot be compared."""
     if left.op == "rel":
         left = left.args[-1]
     if "text" in (left.op, right.op) or right.op == "rel" or not (is_constant(left) and is_constant(right)):
-        return False
+        return tolerance == _ROUNDED
     try:
         evaluate = Evaluator(256, 0)
         a, b = evaluate(left), evaluate(right)
     except Undefined:
-        return True  # units on both sides, as in \$2/3 ≈ \$0.67
-    return bool(abs(a - b) <= abs(a) / 100)
+        return False  # units on both sides, as in \$2/3 ≈ \$0.67
+    return bool(abs(a - b) > abs(a) * tolerance)
 
 
 def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: bool = False) -> bool:

@@ -20,7 +20,7 @@ MARKS = names(
 _FIGURES = {"angle": "angle", "measuredangle": "angle", "triangle": "triangle"}
 BIG = names("sum prod int iint iiint oint lim bigcup bigcap limsup liminf")
 CONSTRUCTS = names(
-    "frac sqrt cbrt abs floor ceil binom pi infty langle begin lb mathbb emptyset varnothing "
+    "frac cfrac sqrt cbrt abs floor ceil binom pi infty langle begin lb mathbb emptyset varnothing "
     "lbrace lbrack imath factorial"
 )
 _INFIX = names("bmod pmod mod times cdot div ast choose cup cap setminus le leq ge geq ne neq in notin lt gt")
@@ -34,9 +34,9 @@ class LatexCommands(Cursor):
     def command(self, name: str) -> Node:
         if name in FUNCTIONS:
             return self.function(name)
-        if name == "frac":
+        if name in ("frac", "cfrac"):  # normalize writes repeating decimals with \cfrac
             top = self.group()
-            return Node("div", (top, self.group()))
+            return Node("div", (top, self.group()), "repeating" if name == "cfrac" else None)
         if name in ("sqrt", "cbrt"):
             return self.root(num(3) if name == "cbrt" else num(2))
         if name in ("abs", "floor", "ceil", "factorial"):

@@ -86,6 +86,18 @@ _UNIT_FRACTION = re.compile(
     r"\\[dt]?frac\s*\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*\}\s*"
     r"\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*(\^\s*\{?\d\}?)?\s*\}"
 )
+_ROWS = re.compile(
+    r"\\begin\s*\{((?:aligned|align|split|gathered|gather|eqnarray|multline)\*?)\}(?:\[\w\])?(.*?)\\end\s*\{\1\}"
+    r"|\\begin\s*\{array\}\s*\{[rcl]+\}([^\\]*&\s*=.*?)\\end\s*\{array\}",
+    re.DOTALL,
+)
+_CONTINUED = re.compile(r"\\\\\s*&?\s*(?==|\\approx|\\le|\\ge|<|>)")
+_SUFFIX = r"-?(?:st|nd|rd|th)"
+_ORDINAL_INDEX = re.compile(  # 14^{\text{th}}, 14\text{-th}, {14}^{\mathrm{th}}
+    rf"(?<=[\d}}])\s*(?:\^\s*\{{?\s*(?:\\(?:text\w*|mathrm|mbox|rm|operatorname)\b\s*\{{?\s*)?{_SUFFIX}\s*\}}{{0,2}}"
+    rf"|\\(?:text\w*|mathrm|mbox)\s*\{{\s*{_SUFFIX}\s*(?:(?=\s\w)|\}}))"
+)
+_ORDINAL_WORD = re.compile(rf"(\A|\{{)(\s*)(?:the\s+)?(\d+){_SUFFIX}(?![a-z])")  # 14th, \text{the 14th}
 _INCHES = re.compile(r"(?<=[\d}]) ?(?:\"|'')")
 _FEET = re.compile(r"(?<=\d) ?'(?!')")
 _QUOTES = re.compile(r"[`\"“”]")
@@ -138,7 +150,21 @@ def _repeating_decimal(match: re.Match[str]) -> str:
     whole, fixed, cycle = match.group(1) or "0", match.group(2), match.group(3) or match.group(4)
     denominator = 10 ** len(fixed) * (10 ** len(cycle) - 1)
     numerator = int(whole + fixed + cycle) - int(whole + fixed)
-    return f"(({numerator})/({denominator}))"
+    command = "cfrac" if len(cycle) > 1 else "frac"  # \cfrac marks the fraction of a longer repeating decimal
+    return rf"(\{command}{{{numerator}}}{{{denominator}}})"
+
+
+def _relations_of_rows(match: re.Match[str]) -> str:
+    """Return `x = 2` for `\\begin{aligned} x &= 2 \\end{aligned}`, and several rows as a chain or a list."""
+    rows = match[2] or match[3] or ""
+    if "\\begin" in rows:  # a matrix, which keeps its rows
+        return re.sub(r"&\s*(?==)", "", rows)
+    return " " + _CONTINUED.sub(" ", rows).replace("&", " ").strip(" \\").replace("\\\\", ",") + " "
+
+
+def _without_ordinal(match: re.Match[str]) -> str:
+    """Return what remains of an ordinal's suffix: `\\text{` of `14\\text{th term}`."""
+    return "" if match.group().rstrip().endswith("}") or "^" in match.group() else "\\text{"
 
 
 @lru_cache(maxsize=32)  # a case normalises its answers once for the spelling and once for the meaning
@@ -156,6 +182,9 @@ def normalize(text: str) -> str:
     if text.count("$") == 1 and text.lstrip(" -").startswith("$"):
         text = _LONE_DOLLAR.sub(r"\\$", text)
     text = _UNIT_FRACTION.sub(r" \\text{\1/\2\3}", _NUMBER_OF.sub("number ", undressed(text)))
+    if "\\begin" in text:
+        text = _ROWS.sub(_relations_of_rows, text)
+    text = _ORDINAL_WORD.sub(r"\1\2\3", _ORDINAL_INDEX.sub(_without_ordinal, text))
     text = _PERCENT.sub("%", _PERCENT_OF.sub(r"%\\text{", text))
     text = _DEGREES.sub(r"^\\circ ", text)
     text = _FRACTIONS.sub(r"\\frac", text)
@@ -185,6 +214,11 @@ _COUNTING = (
     " seventeen eighteen nineteen twenty"
 )
 NUMBER_WORDS = {word: value for value, word in enumerate(_COUNTING.split())}
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth"
+    " fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+)
+ORDINAL_WORDS = {word: value for value, word in enumerate(_ORDINALS.split(), start=1)}
 
 
 _PREFIX = re.compile(r"\b(non|anti|un)(?:-|(?<=non) )(?=[a-z]{3})", re.IGNORECASE)

@@ -7,7 +7,7 @@ English; answers in other languages are recognised by their connectives and nega
 import re
 
 from nlac_bench.simulators.math_grader.read.nodes import names
-from nlac_bench.simulators.math_grader.read.normalize import words
+from nlac_bench.simulators.math_grader.read.normalize import NUMBER_WORDS, words
 
 NEGATIONS = names(
     "not no never nor neither none nothing without except excluding but besides cannot cant dont doesnt "
@@ -74,6 +74,10 @@ _LINK_END = re.compile(  # the sum is equal to exactly
 )
 _POSSIBLE = re.compile(
     r"\b(?:is|are|can be) (?:possible|needed|required|left|available|formed|made|chosen)\s*\Z"
+)
+_COUNTS = re.compile(  # 3 times as many; 22 more euros than pounds
+    rf"\A\s*times\b(?!.*\b(?:{'|'.join(NUMBER_WORDS)})\b)"
+    r"|\b(?:more|fewer|less) (?!than\b)[a-z ]+ than (?!(?:half|twice|double|triple)\b)[a-z ]+\Z"
 )
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
@@ -162,5 +166,7 @@ def states_otherwise(text: str) -> bool:
     """Return whether a text has a word that changes the meaning of a value beside it, or is a predicate."""
     if UNCERTAIN.intersection(words(text).split()):
         return True
-    spoken = set(words(without_complement(_POSSIBLE.sub("", _IDENTITY.sub("", text)))).split())
+    spoken = set(
+        words(without_complement(_COUNTS.sub("", _POSSIBLE.sub("", _IDENTITY.sub("", text))))).split()
+    )
     return bool(spoken & MEANINGFUL) or bool(spoken & LINKS and not spoken <= _FILLERS)
