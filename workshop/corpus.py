@@ -42,7 +42,7 @@ AGGREGATED = 0.3
 ENVS: Mapping[str, Callable[[str], TextEnv]] = {
     "tau_retail": lambda split: TauRetailEnv(split=split, level="easy"),
     "tau_airline": lambda split: TauAirlineEnv(split=split, level="easy"),
-    "twenty_questions": lambda split: TwentyQuestionsEnv(split=split, level="easy"),
+    "twenty_questions": lambda split: TwentyQuestionsEnv(split=split, level="easy", unknowns="no"),
     "math500_hard": lambda split: Math500HardEnv(split=split, level=1),
 }
 """Makes the embedded environments at the taught level, by split."""

@@ -97,14 +97,14 @@ def _remaining(env: TextEnv, history: History) -> np.ndarray:
     assert isinstance(env, TwentyQuestionsEnv)
     easy = np.isin(env.world.names, env.world.kb.easy)
     asked = [(action, observation.startswith("Yes")) for action, observation in history]
-    return np.flatnonzero(player.remaining(env.world, easy, asked))
+    return np.flatnonzero(player.remaining(env.world, easy, asked, "no"))
 
 
 @lru_cache(maxsize=2)
 def _questions(env: TwentyQuestionsEnv) -> tuple[list[str], np.ndarray]:
     """Return the questions that split the easy objects most evenly, and their answers: bool [questions,
     objects]."""
-    known = player.repertoire(env.world)
+    known = player.repertoire(env.world, "no")
     easy = np.flatnonzero(np.isin(env.world.names, env.world.kb.easy))
     off = np.abs(known.yes[:, easy].mean(axis=1) - 0.5)
     chosen = np.argsort(off, kind="stable")[:QUESTIONS]

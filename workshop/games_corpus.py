@@ -48,7 +48,7 @@ def episodes(count: int, seed: int, first: int = 0) -> Iterator[list[CorpusRow]]
 @lru_cache(maxsize=1)
 def training_env() -> TwentyQuestionsEnv:
     """Return the environment in which the games are played."""
-    return TwentyQuestionsEnv(split="train", level="full")
+    return TwentyQuestionsEnv(split="train", level="full", unknowns="no")
 
 
 @lru_cache(maxsize=2)

@@ -64,7 +64,7 @@ class Objects:
 def objects() -> Objects:
     """Return the embedded objects, with ``QUESTIONS`` questions that together distinguish all of them."""
     world = embedded_world()
-    known = player.repertoire(world)
+    known = player.repertoire(world, "no")
     chosen = _telling(known.yes)
     questions = tuple(known.texts[i] for i in chosen)
     named = {player.guess(name): i for i, name in enumerate(world.names)}

@@ -28,7 +28,7 @@ ENVS: Mapping[str, Mapping[str, Callable[[str], TextEnv]]] = {
     "tiny": corpus.ENVS,
     "tiny-worlds": {
         worlds_corpus.NAME: lambda split: ShopWorldsEnv(split=split, level="easy", worlds="held_out"),
-        games_corpus.NAME: lambda split: TwentyQuestionsEnv(split=split, level="full"),
+        games_corpus.NAME: lambda split: TwentyQuestionsEnv(split=split, level="full", unknowns="no"),
     },
 }
 """Makes the environments that a model is taught, by model and split: ``shop_worlds`` in its first held-out

@@ -121,6 +121,8 @@ def show(
         "data_sha256": info.get("data_sha256"),
         "observation": observation,
     }
+    if isinstance(raw, TextEnv) and "unknowns" in (conditions := raw.conditions()):
+        described["unknowns"] = conditions["unknowns"]
     played = raw.describe_world() if isinstance(raw, TextEnv) else {}
     described |= played
     if as_json:

@@ -10,6 +10,7 @@ import typer
 from nlac_bench.agents.floors import CopyAgent, floor_agent, has_copies
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import join
 from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.errors import ConfigError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
@@ -18,6 +19,8 @@ from nlac_bench.stats.outcomes import unknown_rate_of
 from nlac_bench.stats.tables import number, render_table
 
 AGENTS = ("oracle", "constant", "random", "silent")
+PLAYED = (*registry.BUILTIN, join("twenty_questions", {"unknowns": "no"}))
+"""The environments that are played by default; of twenty questions also the published rule for unknowns."""
 
 
 def floors(
@@ -49,7 +52,7 @@ def floors(
     if episodes < 0:
         raise ConfigError(f"--episodes must be at least 0, got {episodes}")
     rows: list[dict[str, Any]] = []
-    for name in env or list(registry.BUILTIN):
+    for name in env or PLAYED:
         chosen = agent or _agents_of(name)
         for agent_name in chosen:
             rows.append(_play(name, agent_name, episodes, seed))

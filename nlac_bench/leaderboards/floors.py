@@ -34,6 +34,9 @@ def environments() -> Iterator[str]:
         yield name
         yield join(name, EASY[name])
         yield join(name, {"data": "official"})
+        if name == "twenty_questions":  # also the rule for unknowns of published results
+            yield join(name, {"unknowns": "no"})
+            yield join(name, {"data": "official", "unknowns": "no"})
 
 
 def agents_of(env: str) -> list[str]:

@@ -15,7 +15,9 @@ from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.cli import app
 from nlac_bench.cli.commands import COMMANDS, imported
+from nlac_bench.cli.floors import PLAYED
 from nlac_bench.cli.output import console
+from nlac_bench.envs import registry
 from nlac_bench.rollout.engines.backoff import Retries
 from tests.cli.command import nlac_bench, one_json
 
@@ -69,6 +71,8 @@ def test_envs_list_and_show() -> None:
     assert len(shown["tools"]) == 16 and shown["observation"] and "Reward" in shown["doc"]
     assert "tau_retail" in nlac_bench("envs", "list").stdout
     assert "what the agent is told" in nlac_bench("envs", "show", "twenty_questions").stdout
+    for game, unknowns in (("twenty_questions", "say"), ('twenty_questions@{"unknowns": "no"}', "no")):
+        assert one_json(nlac_bench("envs", "show", game, "--json"))["unknowns"] == unknowns
 
 
 def test_envs_check() -> None:
@@ -179,6 +183,7 @@ def test_runs_report_how_often_the_oracle_did_not_know(tmp_path: Path) -> None:
     assert "unknown rate" in nlac_bench("compare", str(tmp_path / "a"), str(tmp_path / "c")).stdout
     played = nlac_bench("floors", "--env", "twenty_questions", "--agent", "oracle", "--episodes", "2")
     assert "unknown rate" in played.stdout
+    assert PLAYED[-1] == 'twenty_questions@{"unknowns": "no"}' and PLAYED[:-1] == tuple(registry.BUILTIN)
 
 
 def test_toml_configuration_and_flags_that_win(tmp_path: Path) -> None:

@@ -222,11 +222,34 @@ def test_information() -> None:
     json.dumps(info)
 
 
+def test_an_unknown_is_said_or_answered_with_no_and_costs_a_question() -> None:
+    env = playing("violin")
+    observation, reward, ended, _, info = env.step("Is it a Stradivarius?")
+    assert (observation, reward, ended) == ("I can't say. 19 questions left.", -1, False)
+    assert info["action_kind"] == "message"
+    assert not info["known"]
+    published = playing("violin", unknowns="no")
+    observation, _, _, _, info = published.step("Is it a Stradivarius?")
+    assert observation == "No. 19 questions left."
+    assert not info["known"]
+    assert "I can't say." in env.policy()
+    assert "can't" not in published.policy()
+    assert env.conditions() != published.conditions()
+    twin = pickle.loads(pickle.dumps(env))
+    assert twin.step("Is it a Stradivarius?")[0] == "I can't say. 18 questions left."
+    for asked in (env, published):
+        ended = False
+        while not ended:
+            _, _, ended, _, info = asked.step(asked.oracle_action())
+    assert info["success"]
+
+
 def test_reset_options_and_arguments() -> None:
     env = TwentyQuestionsEnv(split="train", level="easy")
     with pytest.raises(UnknownIdError, match="test-0000"):
         env.reset(options={"task_id": "test-0000"})
     for bad in ({"split": "dev"}, {"level": "hard"}, {"reward": "sparse"}, {"oracle": "magic"},
+                {"unknowns": "maybe"},
                 {"oracle": "llm"}, {"oracle": "replay"}, {"render_mode": "human"}):  # fmt: skip
         with pytest.raises(ValueError, match=next(iter(bad.values()))):
             TwentyQuestionsEnv(**bad)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
-from nlac_bench.envs.twenty_questions.oracles import ReplayOracle, yes_or_no
+from nlac_bench.envs.twenty_questions.oracles import ReplayOracle, Unknowns, yes_or_no
 from nlac_bench.errors import DataError, EnvInfraError
 from nlac_bench.simulators.oracle20.answer.world import embedded_world
 from nlac_bench.simulators.oracle20.read.formula import Const
@@ -82,6 +82,23 @@ def test_a_model_that_says_neither_yes_nor_no_is_asked_again_then_an_error() -> 
         env.step("Is it alive?")
 
 
+@pytest.mark.parametrize("reply", ["Unknown", "unknown.", "**Unknown**", "I can’t say.", "I cannot say"])
+def test_a_model_may_say_that_it_does_not_know(reply: str) -> None:
+    model = Model(reply)
+    env = TwentyQuestionsEnv(oracle="llm", chat=model)
+    env.reset(seed=0)
+    observation, _, _, _, info = env.step("Is it alive?")
+    assert observation.startswith("I can't say.")
+    assert info["unknown_rate"] == 1
+    assert "Yes, No or Unknown" in model.system
+    model = Model(reply, "no")
+    env = TwentyQuestionsEnv(oracle="llm", chat=model, unknowns="no")
+    env.reset(seed=0)
+    assert env.step("Is it alive?")[0].startswith("No.")
+    assert "Yes or No." in model.system
+    assert len(model.asked) == 2
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [("Yes", True), ("yes.", True), ("**No**", False), ("No, it is", False), ("\n yes", True),
@@ -118,6 +135,41 @@ def test_a_recording_replays_and_fails_loudly(tmp_path: Path) -> None:
         again.step("Is it heavy?")
 
 
+def test_a_recording_has_the_third_answer_and_serves_either_rule(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    played = {}
+    each: tuple[Unknowns, ...] = ("say", "no")
+    for unknowns in each:
+        env = TwentyQuestionsEnv(recording=path, unknowns=unknowns)
+        env.reset(seed=4)
+        played[unknowns] = [env.step(q) for q in ("Is it popular in Japan?", "Is it alive?")]
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {row["question"]: row["answer"] for row in rows}["is it popular in japan?"] == "I can't say."
+    for unknowns in each:
+        steps = played[unknowns]
+        again = TwentyQuestionsEnv(oracle="replay", recording=path, unknowns=unknowns)
+        again.reset(seed=4)
+        replayed = [again.step(q) for q in ("Is it popular in Japan?", "Is it alive?")]
+        assert [step[0] for step in replayed] == [step[0] for step in steps]
+        assert [step[4]["known"] for step in replayed] == [False, True]
+
+
+def test_a_recording_of_an_earlier_version_has_its_unknowns(tmp_path: Path) -> None:
+    env = TwentyQuestionsEnv()
+    env.reset(seed=4)
+    row = {"object": env.world.names[env._state.hidden], "question": "is it popular in japan?",
+           "answer": "No.", "known": False}  # fmt: skip
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    each: tuple[tuple[Unknowns, str], ...] = (("say", "I can't say."), ("no", "No."))
+    for unknowns, says in each:
+        env = TwentyQuestionsEnv(oracle="replay", recording=path, unknowns=unknowns)
+        env.reset(seed=4)
+        observation, _, _, _, info = env.step("Is it popular in Japan?")
+        assert observation.startswith(says)
+        assert info["known"] is False
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("", None), ("{", "line 1"), ('{"object": "dog"}\n', "line 1"), ('["dog"]', "line 1"),
@@ -147,13 +199,14 @@ def test_scores_under_different_oracles_have_different_conditions(tmp_path: Path
         TwentyQuestionsEnv(),
         TwentyQuestionsEnv(reward="binary"),
         TwentyQuestionsEnv(level="easy"),
+        TwentyQuestionsEnv(unknowns="no"),
         TwentyQuestionsEnv(oracle="llm", chat=Model()),
         TwentyQuestionsEnv(oracle="replay", recording=path),
     ]
     conditions = [json.dumps(env.conditions(), sort_keys=True) for env in environments]
-    assert len(set(conditions)) == 5
+    assert len(set(conditions)) == 6
     assert TwentyQuestionsEnv(split="train").conditions() == environments[0].conditions()
-    llm = environments[3].conditions()
+    llm = environments[4].conditions()
     assert llm["oracle"] == "llm"
     assert len(llm["oracle_prompt"]) == 64
     recorded = TwentyQuestionsEnv(oracle="llm", chat=Model(), recording=tmp_path / "more.jsonl")
@@ -192,6 +245,33 @@ def test_the_player_does_not_see_the_object_and_uses_others_questions() -> None:
     left = player.remaining(env.world, np.ones(len(env.world), dtype=bool), asked)
     assert [env.world.names[i] for i in np.flatnonzero(left)] == ["penguin"]
     assert player.next_question(env.world, np.ones(len(env.world), dtype=bool), asked) == "Is it a penguin?"
+
+
+def test_the_player_excludes_nothing_by_an_unknown_and_does_not_ask_again() -> None:
+    world = embedded_world()
+    everything = np.ones(len(world), dtype=bool)
+    first = player.next_question(world, everything, [])
+    assert player.remaining(world, everything, [(first, None)]).all()
+    asked: list[tuple[str, bool | None]] = []
+    for _ in range(20):
+        asked.append((player.next_question(world, everything, asked), None))
+    assert len({text for text, _ in asked}) == 20
+    guesses = [("is it a violin", None), ("is it a toy violin", None)]
+    left = player.remaining(world, everything, guesses)
+    assert [world.names[i] for i in np.flatnonzero(~left)] == ["violin"]
+    assert player.remaining(world, everything, guesses[1:]).all()
+
+
+@pytest.mark.official
+def test_the_player_counts_on_unknown_answers_of_official_objects(official_data: Path) -> None:
+    env = TwentyQuestionsEnv(data="official")
+    known = player.repertoire(env.world)
+    assert (known.answers == 0).any()
+    assert (player.repertoire(env.world, "no").answers != 0).all()
+    each: tuple[Unknowns, ...] = ("say", "no")
+    for unknowns in each:
+        env = TwentyQuestionsEnv(data="official", unknowns=unknowns)
+        assert all(play(env, task_id)["success"] for task_id in env.task_ids[::50])
 
 
 def test_the_player_survives_answers_that_contradict_each_other() -> None:

@@ -13,11 +13,13 @@ from nlac_bench.envs.twenty_questions import player
 from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.envs.twenty_questions.objects import official_world
 from nlac_bench.envs.twenty_questions.oracles import (
+    SAID,
     KnowledgeOracle,
     LLMOracle,
     Oracle,
     Recorder,
     ReplayOracle,
+    Unknowns,
 )
 from nlac_bench.simulators.oracle20 import World, embedded_world, find_question
 from nlac_bench.types import ChatFn, Info
@@ -41,6 +43,9 @@ RULES = (
     "win when you name the right object within 20 questions; the fewer questions you need, the better. A "
     "message that is not a yes/no question also counts as one of the 20."
 )
+RULES_OF_UNKNOWNS = (
+    f' If the other player does not know the answer, the reply is "{SAID[None]}"; that question counts, too.'
+)
 COMMON_QUESTIONS = (
     "Is it alive?",
     "Is it an animal?",
@@ -55,7 +60,8 @@ class GameState:
     """All state that changes during a game."""
 
     hidden: int
-    asked: list[tuple[str, bool]] = field(default_factory=list)
+    asked: list[tuple[str, bool | None]] = field(default_factory=list)
+    """The questions that were answered: True for yes, False for no, None for "I can't say."."""
     turns: int = 0
     unknown: int = 0
 
@@ -83,8 +89,8 @@ class TwentyQuestionsEnv(TextEnv):
     a cat?") is answered, but is not a guess and cannot win.
 
     ## Observation Space
-    Text: "Yes." or "No." and how many questions are left. If a message has several questions, the observation
-    says which one was answered.
+    Text: "Yes.", "No." or "I can't say." and how many questions are left. If a message has several questions,
+    the observation says which one was answered.
 
     ## Starting State
     A hidden object, drawn from the split's games with ``np_random`` or selected by
@@ -101,8 +107,8 @@ class TwentyQuestionsEnv(TextEnv):
     ## Information
     In addition to the keys of every ``TextEnv``: ``oracle`` (its name; scores under different oracles cannot
     be compared), ``level``; at each step also ``guess`` (whether the question was a guess), ``known`` (False
-    if the oracle said no because it does not know), ``unknown_rate`` (share of this episode's answered
-    questions to which the oracle did not know the answer).
+    if the oracle does not know the answer), ``unknown_rate`` (share of this episode's answered questions to
+    which the oracle did not know the answer).
 
     ## Arguments
     * ``split``: ``"train"``, ``"validation"`` or ``"test"``, which have different objects: 102, 51 and 102 of
@@ -113,6 +119,9 @@ class TwentyQuestionsEnv(TextEnv):
     * ``reward``: ``"lmrl"`` or ``"binary"``.
     * ``oracle``: ``"knowledge"`` (offline, deterministic), ``"llm"`` (a model through ``chat``; the reference
       for official data if a model is available) or ``"replay"`` (the answers of ``recording``).
+    * ``unknowns``: the answer to a question whose answer the oracle does not know: ``"say"`` ("I can't say.")
+      or ``"no"`` ("No.", as in LMRL-Gym, whose oracle says only yes or no). Either costs a question. Scores
+      with different values cannot be compared.
     * ``chat``: function with which the ``llm`` oracle calls its model.
     * ``recording``: a JSON-lines file of answers; ``replay`` reads it, other oracles append to it.
     * ``render_mode``: None or ``"ansi"``.
@@ -120,17 +129,20 @@ class TwentyQuestionsEnv(TextEnv):
     ## Version History
     * v0: first version. Its ``env_version`` is "1" since most cells of the official objects are decided, fair
       guesses with a modifier win, and an answer that depends on a part of the question that was not
-      understood is unknown; and "2" since objects are divided into train, validation and test. The tests of
-      level ``"easy"`` and of official data are those of "1".
+      understood is unknown; "2" since objects are divided into train, validation and test (the tests of
+      level ``"easy"`` and of official data are those of "1"); and "3" since an unknown answer is "I can't
+      say." by default, the name of what a thing is used as is not a guess, and "is it a" is not answered with
+      no for the kinds of a thing in WordNet.
 
     Raises:
-        ValueError: a split, level, reward or oracle is unknown, or an argument of the oracle is missing.
+        ValueError: a split, level, reward, oracle or value of ``unknowns`` is unknown, or an argument of the
+            oracle is missing.
         DataError: the data are missing, altered or unreadable.
     """
 
     prompts = DIALOGUE_PROMPTS
     name: ClassVar[str] = "twenty_questions"
-    env_version: ClassVar[str] = "2"
+    env_version: ClassVar[str] = "3"
     splits = ("train", "validation", "test")
     max_steps: int = QUESTIONS
     _state: GameState
@@ -143,12 +155,14 @@ class TwentyQuestionsEnv(TextEnv):
         level: Level = "full",
         reward: RewardName = "lmrl",
         oracle: OracleName = "knowledge",
+        unknowns: Unknowns = "say",
         chat: ChatFn | None = None,
         recording: str | os.PathLike[str] | None = None,
         render_mode: str | None = None,
     ) -> None:
         for what, value, allowed in (("level", level, Level), ("reward", reward, RewardName),
-                                     ("oracle", oracle, OracleName)):  # fmt: skip
+                                     ("oracle", oracle, OracleName),
+                                     ("unknowns", unknowns, Unknowns)):  # fmt: skip
             if value not in get_args(allowed):
                 raise ValueError(f"{what} must be one of {', '.join(get_args(allowed))}, got {value!r}")
         if chat is not None and not callable(chat):
@@ -161,7 +175,8 @@ class TwentyQuestionsEnv(TextEnv):
         self.reward = reward
         easy = set(self.world.kb.easy)
         self._candidates = np.array([level == "full" or name in easy for name in self.world.names])
-        self._oracle = _oracle(oracle, self.world, chat, recording)
+        self.unknowns: Unknowns = unknowns
+        self._oracle = _oracle(oracle, self.world, unknowns, chat, recording)
         self.remote = self._oracle.remote
 
     async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
@@ -185,11 +200,12 @@ class TwentyQuestionsEnv(TextEnv):
         state = self._state
         answer = await self._oracle.answer(state.hidden, question.text, formula)
         state.turns += 1
-        state.asked.append((question.text, answer.yes))
+        yes = False if answer.yes is None and self.unknowns == "no" else answer.yes
+        state.asked.append((question.text, yes))
         state.unknown += not answer.known
         named = self.world.guessed(formula)
-        won = answer.yes and state.hidden in named
-        says = "Yes." if answer.yes else "No."
+        won = yes is True and state.hidden in named
+        says = SAID[yes]
         if question.questions > 1:
             says += f' (That answers only your last question, "{question.text[:200]}".)'
         outcome = Outcome(
@@ -237,7 +253,7 @@ class TwentyQuestionsEnv(TextEnv):
 
     def oracle_action(self) -> str:
         """Return the information-theoretic player's next question; it does not know the hidden object."""
-        return player.next_question(self.world, self._candidates, self._state.asked)
+        return player.next_question(self.world, self._candidates, self._state.asked, self.unknowns)
 
     def random_action(self, rng: np.random.Generator) -> str:
         """Return a random guess or a random question of the repertoire."""
@@ -250,13 +266,13 @@ class TwentyQuestionsEnv(TextEnv):
         return (*COMMON_QUESTIONS, *(player.guess(name) for name in names))
 
     def conditions(self) -> dict[str, Any]:
-        """Return the oracle, the hashes of what determines its answers, the reward and the level."""
-        return {"oracle": self._oracle.name, **self._oracle.conditions(), "reward": self.reward,
-                "level": self.level}  # fmt: skip
+        """Return the oracle, hashes of what determines its answers, ``unknowns``, reward and level."""
+        return {"oracle": self._oracle.name, **self._oracle.conditions(), "unknowns": self.unknowns,
+                "reward": self.reward, "level": self.level}  # fmt: skip
 
     def policy(self) -> str:
         """Return the rules that the agent is told."""
-        return RULES
+        return RULES + (RULES_OF_UNKNOWNS if self.unknowns == "say" else "")
 
 
 def _world(data: str) -> tuple[World, DataSource]:
@@ -267,7 +283,11 @@ def _world(data: str) -> tuple[World, DataSource]:
 
 
 def _oracle(
-    name: OracleName, world: World, chat: ChatFn | None, recording: str | os.PathLike[str] | None
+    name: OracleName,
+    world: World,
+    unknowns: Unknowns,
+    chat: ChatFn | None,
+    recording: str | os.PathLike[str] | None,
 ) -> Oracle:
     if (chat is not None) != (name == "llm"):
         raise ValueError(
@@ -278,5 +298,5 @@ def _oracle(
         if recording is None:
             raise ValueError("oracle='replay' needs recording=, the file of recorded answers")
         return ReplayOracle(world, recording)
-    inner: Oracle = KnowledgeOracle(world) if chat is None else LLMOracle(world, chat)
+    inner: Oracle = KnowledgeOracle(world) if chat is None else LLMOracle(world, chat, unknowns)
     return inner if recording is None else Recorder(inner, world, recording)

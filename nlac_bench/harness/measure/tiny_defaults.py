@@ -17,7 +17,7 @@ EASY: Mapping[str, Mapping[str, Any]] = {
     "tau_retail": {"level": "easy"},
     "tau_airline": {"level": "easy"},
     "shop_worlds": {"level": "easy"},
-    "twenty_questions": {"level": "easy", "reward": "binary"},
+    "twenty_questions": {"level": "easy", "reward": "binary", "unknowns": "no"},
     "math500_hard": {"level": 1},
 }
 TRAINING: Mapping[str, Any] = {
