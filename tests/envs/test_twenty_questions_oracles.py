@@ -218,16 +218,17 @@ def test_scores_under_different_oracles_have_different_conditions(tmp_path: Path
 
 @pytest.mark.parametrize(("level", "mean", "worst"), [("easy", 6.8, 9), ("full", 8.9, 12)])
 def test_the_player_wins_every_embedded_game(level: str, mean: float, worst: int) -> None:
-    used = []
+    used, unknown = [], []
     for split in ("train", "validation", "test"):
         env = TwentyQuestionsEnv(split=split, level=level)  # type: ignore[arg-type]
         for task_id in env.task_ids:
             info = play(env, task_id)
             assert info["success"]
-            assert info["unknown_rate"] == 0
+            unknown.append(info["unknown_rate"])
             used.append(info["reward_parts"]["questions"])
     assert np.mean(used) < mean
     assert max(used) <= worst
+    assert np.mean(unknown) < 0.01
 
 
 def test_the_player_does_not_see_the_object_and_uses_others_questions() -> None:

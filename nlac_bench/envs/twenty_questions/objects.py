@@ -32,7 +32,7 @@ def official_world(data: str) -> tuple[World, DataSource]:
         DataError: the files are missing, altered or not in their format.
     """
     dataset = open_objects(data)
-    things = dataset.parse(FILES[0], _things)
+    things = dataset.parse(FILES[0], read_things)
     rows = dataset.jsonl(FILES[1])
     if not things:
         raise DataError(f"{dataset.folder / FILES[0]} lists no objects")
@@ -51,7 +51,8 @@ def _reopen(data: str) -> World:
     return official_world(data)[0]
 
 
-def _things(raw: bytes) -> list[dict[str, str]]:
+def read_things(raw: bytes) -> list[dict[str, str]]:
+    """Return the rows of ``things_objects.tsv``; raise ValueError if its columns or a row are incomplete."""
     rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8")), delimiter="\t", quoting=csv.QUOTE_NONE))
     if rows and not {"unique_id", "word", "categories"} <= set(rows[0]):
         raise ValueError(f"the columns are {list(rows[0])}, expected unique_id, word, categories")

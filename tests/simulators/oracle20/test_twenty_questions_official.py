@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.envs.twenty_questions.objects import FILES, open_objects, read_things
 from nlac_bench.errors import DataError
 from nlac_bench.simulators.oracle20.answer.official import COUNTED_KINDS
 from nlac_bench.simulators.oracle20.answer.world import embedded_world
@@ -195,6 +196,12 @@ def test_standard_questions_are_answered(official: TwentyQuestionsEnv, split: st
         ("fresh_official_6.jsonl", 150, 0.85, 0.03),
         # 200 questions that were asked for in rare and roundabout words. The list was not used.
         ("fresh_official_7.jsonl", 200, 0.48, 0.02),
+        # 150 plain questions about 75 objects drawn at random, by an author who had not seen the tables.
+        # At first sight 92.0 % were answered right, none wrong.
+        ("fresh_official_8.jsonl", 150, 0.91, 0.01),
+        # 75 questions as players ask late in a game, with kinds and lists, by the same author. At first
+        # sight 88.0 % were answered right, 6.7 % wrong; every second question has been used since.
+        ("fresh_official_9.jsonl", 75, 0.88, 0.06),
     ],
 )
 def test_lists_of_questions(
@@ -281,14 +288,73 @@ def test_domains_hold_for_the_embedded_objects() -> None:
 
 
 @pytest.mark.official
-def test_parts_that_are_not_listed_are_unknown_and_answered_no(official: TwentyQuestionsEnv) -> None:
+def test_parts_that_are_not_listed_are_unknown(official: TwentyQuestionsEnv) -> None:
     hidden = official.world.names.index("abacus")
     official.reset(seed=0)
     official._state.hidden = hidden
     observation, _, _, _, info = official.step("Does it have a spring?")
-    assert observation.startswith("No.")
+    assert observation.startswith("I can't say.")
     assert info["known"] is False
     assert info["unknown_rate"] == 1
+    for word, question in (("incubator", "Does it have a spring?"), ("incubator", "Is it made of rubber?"),
+                           ("typewriter", "Does it have a spring?"), ("vacuum", "Does it have a motor?")):  # fmt: skip
+        world = official.world
+        value = world.truth_of(world.read(find_question(question).words))[world.index[word]]
+        assert value >= 0, (word, question)
+
+
+@pytest.mark.official
+@pytest.mark.parametrize(
+    ("word", "kinds"),
+    [
+        ("watermelon", ["a melon", "a fruit"]),
+        ("incubator", ["a device", "a machine", "equipment", "an apparatus"]),
+        ("meat grinder", ["a tool", "a device", "a machine"]),
+        ("drill", ["a tool", "a machine"]),
+    ],
+)
+def test_a_thing_is_what_its_kinds_are(official: TwentyQuestionsEnv, word: str, kinds: list[str]) -> None:
+    world = official.world
+    for kind in kinds:
+        truth = world.truth_of(world.read(find_question(f"Is it {kind}?").words))
+        assert truth[world.index[word]] == 1, kind
+
+
+@pytest.mark.official
+def test_overlapping_words_for_tools_are_no_known_no(official: TwentyQuestionsEnv) -> None:
+    world = official.world
+    for word in ("meat grinder", "incubator", "screwdriver"):
+        for kind in ("a utensil", "a device", "a tool", "an implement", "a machine", "a gadget"):
+            truth = world.truth_of(world.read(find_question(f"Is it {kind}?").words))
+            assert truth[world.index[word]] >= 0, (word, kind)
+    assert world.truth_of(world.read(find_question("Is it a tool?").words))[world.index["sock"]] == -1
+
+
+@pytest.mark.official
+def test_no_object_is_known_not_to_be_one_of_its_kinds_in_wordnet(official: TwentyQuestionsEnv) -> None:
+    """Every object against the members of its synset and of all synsets above it, in both data sets."""
+    dataset = open_objects("official")
+    things, senses = dataset.parse(FILES[0], read_things), dataset.jsonl(FILES[1])
+    rows = {row["unique_id"]: row for row in senses}
+    embedded, world = embedded_world(), official.world
+    asked, wrong = 0, []
+    for i, thing in enumerate(things):
+        row = rows.get(thing["unique_id"])
+        if row is None:
+            continue
+        alone = world.names.count(thing["word"]) == 1
+        places = [(world, i)]
+        places += (
+            [(embedded, embedded.index[thing["word"]])] if thing["word"] in embedded.index and alone else []
+        )
+        for lemma in {lemma for group in (*row["ancestors"], row["members"]) for lemma in group}:
+            words = find_question(f"Is it a {lemma}?").words
+            for each, at in places:
+                asked += 1
+                if lemma != "round shape" and each.truth_of(each.read(words))[at] < 0:  # asks for the shape
+                    wrong.append((each.data, thing["word"], lemma))
+    assert asked > 38_000
+    assert wrong == []
 
 
 @pytest.mark.official

@@ -72,6 +72,49 @@ def test_the_held_out_list() -> None:
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "Is it one of these: lion, tiger, bear, wolf?",
+        "Is it one of the following animals: lion, tiger, bear, or wolf?",
+        "Is it one of these animals (a lion, a tiger or a bear)?",
+        "Is it any of a lion, a tiger or a bear?",
+        "Is it any of lion, tiger, bear?",
+        "Is it one of lion, tiger and bear?",
+        "Is it among these: lion, tiger, bear?",
+        "Is it a lion, a tiger, a bear?",
+    ],
+)
+def test_a_choice_from_a_list_is_an_or(question: str) -> None:
+    expected = [answer("Is it a lion, a tiger or a bear?", name) for name in WORLD.names]
+    assert [answer(question, name) for name in WORLD.names] == expected
+    assert not WORLD.guessed(WORLD.read(find_question(question).words))
+
+
+def test_a_list_of_parts_is_a_choice_and_a_list_of_adjectives_is_not() -> None:
+    assert answer("Does it have one of these: wheels, wings, legs?", "dog") == "yes"
+    assert answer("Is it made of any of these: wood, metal, plastic?", "bread") == "no"
+    assert answer("Is it a small, gray animal?", "elephant") == "no"
+    assert answer("Is it one of those animals that live in Africa or Asia?", "tiger") == "yes"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    ["Is it used as a {} for working?", "Is it used as a {}?", "Do you use it as a {}?",
+     "Is it kept as a {}?", "Is it sold as a {}?", "Does it serve as a {}?", "Could it act as a {}?",
+     "Does it function as a {}?", "Does it belong to the {} family?", "Is it a thing used as a {}?"],
+)  # fmt: skip
+def test_a_role_is_no_guess(frame: str) -> None:
+    """What a thing is used, kept or sold as is not what it is; whether it is that object stays unknown."""
+    for name in WORLD.names:
+        formula = WORLD.read(find_question(frame.format(name)).words)
+        assert not WORLD.guessed(formula), name
+        assert not WORLD.fairly_guessed(formula, WORLD.index[name])
+    assert answer("Is it used as a tiger for working?", "tiger") == "unknown"
+    assert answer("Is it used as a weapon?", "sword") == "yes"
+    assert answer("Is it kept as a pet?", "dog") == "yes"
+
+
+@pytest.mark.parametrize(
     ("name", "questions", "right", "wrong"),
     [
         # 235 questions of the kinds that had been misread, by people who had not seen the tables. At
@@ -97,6 +140,12 @@ def test_the_held_out_list() -> None:
         ("fresh_embedded_6.jsonl", 150, 0.9, 0.02),
         # 200 questions that were asked for in rare and roundabout words. The list was not used.
         ("fresh_embedded_7.jsonl", 200, 0.55, 0.03),
+        # 150 plain questions about 75 objects drawn at random, by an author who had not seen the tables.
+        # At first sight 97.3 % were answered right, 0.7 % wrong.
+        ("fresh_embedded_8.jsonl", 150, 0.96, 0.01),
+        # 75 questions as players ask late in a game, with kinds and lists, by the same author. At first
+        # sight 77.3 % were answered right, 2.7 % wrong; every second question has been used since.
+        ("fresh_embedded_9.jsonl", 75, 0.8, 0.0),
     ],
 )
 def test_lists_of_questions(name: str, questions: int, right: float, wrong: float) -> None:

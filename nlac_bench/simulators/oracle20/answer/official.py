@@ -97,12 +97,23 @@ def things_world(
     cells = np.concatenate([cells, np.array([m.astype(np.int8) for m in own_parts.values()]).reshape(-1, n)])
 
     more_nouns: dict[tuple[str, ...], np.ndarray] = {}
+    kinds: dict[tuple[str, ...], np.ndarray] = {}
     for lemma, mask in (*ancestors.items(), *categories.items()):
         value = np.where(mask, 1, np.where(has_sense, -1, 0)).astype(np.int8)
         key = phrase_key(lemma)
         if set(key) <= GENERIC | THINGS:
+            if key in _WIDE:
+                kinds[key] = np.where(mask, 1, -1).astype(np.int8)
             continue  # WordNet's "thing" is a narrow class; in a question it means anything
         more_nouns[key] = np.maximum(more_nouns[key], value) if key in more_nouns else value
+    for lemma, mask in own_names.items():  # a synonym that is another object's word, such as "roll" for a bun
+        _raise(kinds, phrase_key(lemma), mask)
+    wide = [cells[base.row[attribute]] > 0 for attribute in ("tool", "utensil", "machine", "appliance")]
+    wide += [ancestors.get(lemma, nothing) for lemma in ("implement", "utensil", "machine", "apparatus")]
+    for key in _WIDE:
+        _raise(kinds, key, np.logical_or.reduce(wide))
+    for noun in ("kitchen utensil", "kitchen tool", "cooking utensil"):
+        _raise(kinds, phrase_key(noun), cells[base.row["kitchenware"]] > 0)
     aliases = _aliases(base, things, senses, same)
     kb = KnowledgeBase(
         names=words,
@@ -117,11 +128,17 @@ def things_world(
         count_words=base.count_words,
         count_attributes=base.count_attributes,
         references=base.references,
+        kinds=kinds,
         foreign=base.foreign,
         categories=tuple(frozenset() for _ in words),
         sha256=sha256,
     )
-    nouns = {name_key(x) for names in (words, *aliases) for x in names} | set(more_nouns) | base.foreign
+    nouns = (
+        {name_key(x) for names in (words, *aliases) for x in names}
+        | set(more_nouns)
+        | set(kinds)
+        | base.foreign
+    )
     nouns |= {name_key(x) for names in (base.names, *base.aliases) for x in names}
     lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in own_parts})
     described = said_about((row["unique_id"].replace("_", " "), row["word"], *names)
@@ -129,6 +146,17 @@ def things_world(
     described = [own | content(senses.get(row["unique_id"], {}).get("definition", ""))
             for own, row in zip(described, things, strict=True)]  # fmt: skip
     return World(kb, lexicon, data, reopen, more_nouns, described)
+
+
+_WIDE = tuple(
+    map(phrase_key, ("tool", "implement", "utensil", "device", "gadget", "machine", "apparatus", "equipment"))
+)
+"""Words for things that people use, which overlap: none is a known no of a tool, utensil or machine."""
+
+
+def _raise(kinds: dict[tuple[str, ...], np.ndarray], key: tuple[str, ...], mask: np.ndarray) -> None:
+    """Let a noun's least value for the objects of ``mask`` be 0 (not known), in place."""
+    kinds[key] = np.maximum(kinds.get(key, np.int8(-1)), np.where(mask, 0, -1)).astype(np.int8)
 
 
 LIKE_ENOUGH = 10

@@ -20,6 +20,7 @@ from nlac_bench.simulators.oracle20.read.formula import (
     Noun,
     Or,
     Question,
+    Role,
     Truth,
     claimed,
     evaluate,
@@ -209,6 +210,9 @@ class World:
             return self._bulk(atom)
         if isinstance(atom, Const):
             return np.full(n, 1 if atom.value else -1, dtype=np.int8)
+        if isinstance(atom, Role):
+            objects = any(n.key in self._named and n.key not in self._nouns for n in nouns(atom))
+            return np.zeros(n, dtype=np.int8) if objects else evaluate(atom.part, self)
         if isinstance(atom, Question):
             return self._answer(atom)
         return self._unlisted(atom.text)
@@ -242,14 +246,20 @@ class World:
             value = self._answered[text] = self._features.truth(text)
         return value
 
+    @property
+    def _nouns(self) -> Mapping[tuple[str, ...], Formula]:
+        return self.lexicon.tables["noun"]
+
     def _noun(self, key: tuple[str, ...]) -> Truth:
         named = self._named.get(key)
-        attribute = self.lexicon.tables["noun"].get(key)
+        attribute = self._nouns.get(key)
         value = np.full(len(self), -1, dtype=np.int8)
         if key in self._more_nouns:
             value = np.maximum(value, self._more_nouns[key])
         if attribute is not None:
             value = np.maximum(value, evaluate(attribute, self))
+        if key in self.kb.kinds:
+            value = np.maximum(value, self.kb.kinds[key])
         return value if named is None else np.where(named, 1, value).astype(np.int8)
 
     def _bulk(self, atom: BulkCompare) -> Truth:

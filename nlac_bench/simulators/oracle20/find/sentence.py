@@ -78,6 +78,15 @@ _MEANING = re.compile(
 )
 _LIKE = re.compile(r",\s*(?:like|say|as in|that is)\s+([^?,]*)", re.IGNORECASE)
 """Examples and a second wording after a comma."""
+_LISTED = re.compile(
+    r"\b(?:(?:any|either|one|some)(?: one)? of|among)\s*"
+    r"(?:(?:these|those|the following)\b[^:,?(]*(?::|\(|\s-)"
+    r"|the following\b(?! \w+ (?:that|which|with|in|on|of|you)\b)"
+    r"|:|(?<=\bof )(?!(?:the|these|those|its|all)\b))"
+    r"\s*(?=[^,?]+(?:,| or | and ))([^?)]*)\)?"
+)
+"""A choice from a list: "one of these: lion, tiger, bear", "any of a, b or c"."""
+_ITEMS = re.compile(r"\s*,\s*(?:or\s|and\s)?\s*|\s+(?:or|and)\s+")
 _LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", re.IGNORECASE)
 
 
@@ -112,6 +121,7 @@ def find_question(text: str) -> FoundQuestion:
     again = _AGAIN.fullmatch(sentence)
     if again is not None and _begins_as_question(sentence):
         sentence = again[1]  # "is it fragile - would it break if you dropped it?"
+    sentence = _LISTED.sub(lambda found: " or ".join(_ITEMS.split(found[1])), sentence)
     sentence = _LIKE.sub(r" (\1)", _MEANING.sub("", _TRAIL.sub("", sentence)))
     words = tokens(sentence)
     if not any(w.isalnum() for w in words):

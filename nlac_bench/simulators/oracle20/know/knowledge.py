@@ -39,7 +39,8 @@ class KnowledgeBase:
 
     ``cells`` is ``int8 [attributes, objects]`` of +1 and -1 (0, not known, occurs only in official data);
     the measures are ``float64 [objects]``, NaN if unknown, and then between ``bounds``. Bounds and counts of
-    parts are ``float64 [2, objects]``, the minimal and the maximal number.
+    parts are ``float64 [2, objects]``, the minimal and the maximal number. ``kinds`` maps a noun to the least
+    value of "is it a …" for each object, ``int8 [objects]``: what a kind above the object is, is no known no.
     """
 
     names: tuple[str, ...]
@@ -57,6 +58,7 @@ class KnowledgeBase:
     categories: tuple[frozenset[str], ...]
     sha256: str
     bounds: Mapping[str, np.ndarray] = field(default_factory=dict)
+    kinds: Mapping[tuple[str, ...], np.ndarray] = field(default_factory=dict)
     row: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,6 +119,7 @@ def embedded() -> KnowledgeBase:
         count_attributes={part: entry["attribute"] for part, entry in numbers["counts"].items()},
         references={phrase_key(k): (float(a), float(b), float(c))
                     for k, (a, b, c) in numbers["references"].items()},
+        kinds=_kinds(text["kinds.txt"], extension),
         foreign=frozenset(phrase_key(line) for line in _lines(text["other_things.txt"])),
         categories=tuple(frozenset(cs) for cs in own),
         sha256=hashlib.sha256(listing.encode()).hexdigest(),
@@ -193,6 +196,16 @@ def _mask(members: Sequence[int], length: int) -> np.ndarray:
     mask = np.zeros(length, dtype=bool)
     mask[list(members)] = True
     return mask
+
+
+def _kinds(text: str, extension: Mapping[str, np.ndarray]) -> dict[tuple[str, ...], np.ndarray]:
+    kinds = {}
+    for nouns, yes, maybe in _rows(text, 3):
+        value = np.full(len(extension["ALL"]), -1, dtype=np.int8)
+        value[_select(maybe, extension, {}, f"kinds.txt: {nouns}")] = 0
+        value[_select(yes, extension, {}, f"kinds.txt: {nouns}")] = 1
+        kinds.update({phrase_key(noun): value for noun in nouns.split(",")})
+    return kinds
 
 
 _THRESHOLD = re.compile(r"(SIZE|KG|USD)(<=|>=|<|>)([\d.]+)")

@@ -33,6 +33,8 @@ TABLES = (
 )
 """Files of ``kb/official/`` in the order in which they are read; an entry may refer to earlier attributes."""
 UNKNOWN, YES, NO = 0, 1, -1
+COMPOSED = "machine, apparatus, home appliance, electronic device, motor vehicle"
+"""What has many parts and materials, which no table lists completely: one that is not listed is not known."""
 SIZES = {
     "bigger_than_breadbox": (5, 10), "bigger_than_person": (7, 10), "bigger_than_car": (9, 10),
     "bigger_than_house": (10, 10), "fits_in_pocket": (1, 2), "small": (1, 3), "big": (7, 10), "huge": (9, 10),
@@ -106,14 +108,16 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> tu
     """Return the cells that the tables determine, ``int8 [attributes, objects]``, and which are debatable.
 
     A debatable cell (``bool [attributes, objects]``) is one that a table marks as not known for a single
-    object.
+    object, or an unlisted part or material of a ``COMPOSED`` object.
 
     In an entry, the groups ``yes`` and ``no`` state the value, and ``maybe`` states that it is not known; an
     object in ``yes`` and ``no`` has the value no, unless it is also in ``maybe``. All other objects have the
-    value no, or are not known if the entry is ``open``. Single objects (``also`` yes, ``except`` no,
-    ``unsure`` not known) are stronger than groups.
+    value no, or are not known if the entry is ``open``, or if the attribute is a part or a material and they
+    are ``COMPOSED``. Single objects (``also`` yes, ``except`` no, ``unsure`` not known) are stronger than
+    groups.
     """
     decided: dict[str, np.ndarray] = {}
+    composed = _members(COMPOSED, groups, decided)
     debatable = np.zeros((len(base.attributes), len(groups.known)), dtype=bool)
     for attribute, (least, most) in SIZES.items():
         fits = (ranks >= least) & (ranks <= most)
@@ -125,6 +129,9 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> tu
             )
             default = UNKNOWN if entry.get("open") else NO
             value = np.where(groups.known, default, UNKNOWN)
+            if {"have", "material"} & set(base.attributes[base.row[attribute]].phrases):
+                value[composed] = UNKNOWN
+                debatable[base.row[attribute], composed] = True
             value[no] = NO
             value[maybe] = UNKNOWN
             value[yes & ~no] = YES

@@ -123,7 +123,7 @@ class Being(Core, ABC):
         if formula is None and words[1:2] == ("by",) and clauses.is_participle(words[2] if words[2:] else ""):
             formula = self.find("done", words[2:])  # "played by blowing into it"
         if formula is None and words[1:2] == ("as",) and words[0] not in ("used", "known"):
-            formula = self.noun_phrase(words[2:])  # "kept as a pet", "served as a dessert"
+            formula = self.role(words[2:])  # "kept as a pet", "served as a dessert"
         if formula is not None:
             return formula
         return self.splits(words, lambda w: self.find("done", w), self.post) or self.joined(

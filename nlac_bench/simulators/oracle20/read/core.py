@@ -5,7 +5,16 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nlac_bench.simulators.oracle20.read.comparisons import Comparisons
-from nlac_bench.simulators.oracle20.read.formula import And, Attr, Formula, Not, Or, conjunction
+from nlac_bench.simulators.oracle20.read.formula import (
+    And,
+    Attr,
+    Formula,
+    Not,
+    Noun,
+    Or,
+    Role,
+    conjunction,
+)
 from nlac_bench.simulators.oracle20.read.function_words import NEGATIONS, PREPOSITIONS, VAGUE
 from nlac_bench.simulators.oracle20.read.lexicon import Lexicon
 
@@ -114,6 +123,11 @@ class Core(ABC):
     def other_subject(self, words: Words) -> Formula | None:
         """Read "children play with it", "a chef uses it"."""
 
+    def role(self, words: Words) -> Formula | None:
+        """Read what it is used, kept or served as: "a pet", "a weapon". A role is not what the thing is."""
+        formula = self.noun_phrase(words) if words else None
+        return None if formula is None else Role(formula)
+
     def once(self, name: str, words: Words, read: Reader) -> Formula | None:
         """Return ``read(words)``, cached; a leading "not" is removed and negates the result.
 
@@ -170,6 +184,7 @@ class Core(ABC):
             left, right, operator = words[:i], words[i + 1 :], word
             while right and right[0] in ("and", "or", ","):
                 operator, right = right[0], right[1:]
+            listed = operator == "," and not {"and", "or"} & set(right)
             if operator == ",":
                 operator = "or" if "or" in right else "and"
             if left[0] in ("either", "both"):
@@ -178,6 +193,8 @@ class Core(ABC):
                 continue
             pair = self._pair(left, right, read, alone_first)
             if pair is not None:
+                if listed and all(map(_names, pair)):
+                    operator = "or"  # "a lion, a tiger, a bear": one thing cannot be all of them
                 if operator == "or" and (pair[0] == Not(pair[1]) or pair[1] == Not(pair[0])):
                     return None  # "is it heavy or light" asks which
                 return (Or if operator == "or" else And)(pair)
@@ -209,6 +226,11 @@ class Core(ABC):
                 if first is not None:
                     return first, second
         return None
+
+
+def _names(formula: Formula) -> bool:
+    """Return whether ``formula`` is a noun or a choice of nouns."""
+    return isinstance(formula, Noun) or (isinstance(formula, Or) and all(map(_names, formula.parts)))
 
 
 def negation(formula: Formula | None) -> Formula | None:

@@ -108,7 +108,7 @@ class Doing(Core, ABC):
         if verb in TO_HELP and rest[0] in ("you", "with", "in", "to"):
             return self.use(rest[2:] if rest[1:2] == ("to",) else rest[1:])
         if verb in ("serv", "function", "act") and rest[0] in ("as", "to"):
-            return self.noun_phrase(rest[1:]) if rest[0] == "as" else self.use(rest[1:])
+            return self.role(rest[1:]) if rest[0] == "as" else self.use(rest[1:])
         if verb == "qualify" and rest[0] == "as":
             return self.be(rest[1:])
         if verb in ("involv", "relat", "pertain"):
@@ -138,7 +138,7 @@ class Doing(Core, ABC):
     def _lives(self, verb: str, rest: Words) -> Formula | None:
         """Read verbs of location: "lives in water", "belongs to the cat family", "fits in a box"."""
         if verb == "belong" and rest[:2] == ("to", "a") and rest[-1] in KINDS_OF_GROUP:
-            return self.noun_phrase(rest[1:]) or self.noun_phrase(rest[1:-1])
+            return self.role(rest[1:]) or self.role(rest[1:-1])
         formula = self.place(rest) if verb in TO_LIVE else None
         if formula is None and verb == "fit" and rest[0] in ("in", "through", "under", "on"):
             formula = self.comparisons.fits(rest[1:])

@@ -94,6 +94,13 @@ class Or:
 
 
 @dataclass(frozen=True, slots=True)
+class Role:
+    """What it is used, kept or sold *as*: a test of what it serves as, which claims no object."""
+
+    part: "Formula"
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A whole question: its formula, and its words, which are looked up where the formula does not decide."""
 
@@ -101,7 +108,7 @@ class Question:
     text: str
 
 
-Atom: TypeAlias = Attr | Noun | Count | Compare | BulkCompare | Const | Unknown | Question
+Atom: TypeAlias = Attr | Noun | Count | Compare | BulkCompare | Const | Unknown | Role | Question
 Formula: TypeAlias = Atom | Not | And | Or
 
 
@@ -135,7 +142,7 @@ def nouns(formula: Formula) -> Iterator[Noun]:
         yield formula
     elif isinstance(formula, Question):
         yield from nouns(formula.formula)
-    elif isinstance(formula, Not):
+    elif isinstance(formula, (Not, Role)):
         yield from nouns(formula.part)
     elif isinstance(formula, (And, Or)):
         for part in formula.parts:
@@ -148,7 +155,7 @@ def unknown_words(formula: Formula) -> Iterator[str]:
         yield formula.text
     elif isinstance(formula, Question):
         yield from unknown_words(formula.formula)
-    elif isinstance(formula, Not):
+    elif isinstance(formula, (Not, Role)):
         yield from unknown_words(formula.part)
     elif isinstance(formula, (And, Or)):
         for part in formula.parts:
@@ -156,7 +163,7 @@ def unknown_words(formula: Formula) -> Iterator[str]:
 
 
 def claimed(formula: Formula) -> list[Noun]:
-    """Return the nouns that are true if the answer is yes: not those under "or" or "not".
+    """Return the nouns that are true if the answer is yes: not those under "or" or "not", nor roles.
 
     Whether an "or" consists of different names of one thing is decided in ``World.guessed``.
     """

@@ -34,7 +34,7 @@ class Lexicon:
         attributes: the attributes and their phrases.
         extra_nouns: further nouns for "is it a …" (objects, their names, WordNet ancestors).
         extra_parts: further nouns for "does it have …", each with the id of its attribute.
-        references: names of things to which sizes are compared.
+        kinds: nouns of kinds that hold some objects whether or not the rest of the lexicon says so.
     """
 
     def __init__(
@@ -42,7 +42,9 @@ class Lexicon:
         attributes: Iterable[Attribute],
         extra_nouns: Iterable[tuple[str, ...]],
         extra_parts: Mapping[tuple[str, ...], str] | None = None,
+        kinds: Iterable[tuple[str, ...]] = (),
     ) -> None:
+        self.kinds = frozenset(kinds)
         self.tables: dict[str, dict[tuple[str, ...], Formula]] = {role: {} for role in ROLES}
         self.nouns = set(extra_nouns)
         self.loose: dict[str, dict[frozenset[str], Formula | None]] = {role: {} for role in LOOSE_ROLES}
@@ -116,4 +118,4 @@ def name_key(name: str) -> tuple[str, ...]:
 def embedded_lexicon() -> Lexicon:
     """Return the lexicon of the embedded knowledge base."""
     kb = embedded()
-    return Lexicon(kb.attributes, object_nouns(kb))
+    return Lexicon(kb.attributes, object_nouns(kb), kinds=kb.kinds)

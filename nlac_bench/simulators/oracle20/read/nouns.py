@@ -48,6 +48,13 @@ class Nouns(Core, ABC):
         return self.once("noun_phrase", words, self._noun_phrase)
 
     def _noun_phrase(self, words: Words) -> Formula | None:
+        key = tuple(noun_key(w) for w in words if w not in DETERMINERS)
+        if key in self.lexicon.kinds and key not in self.lexicon.nouns:
+            formula = self._described(words)
+            return Noun(key) if formula is None else Or((Noun(key), formula))
+        return self._described(words)
+
+    def _described(self, words: Words) -> Formula | None:
         formula = self.noun(words)
         if formula is not None:
             return formula

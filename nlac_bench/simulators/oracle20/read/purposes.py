@@ -42,7 +42,7 @@ class Purposes(Core, ABC):
                 if formula is not None:
                     return formula
             case "as":
-                return self.find("use", rest) or self.noun_phrase(rest)
+                return self.find("use", rest) or self.role(rest)
             case "with":
                 return None
         return self.place(words) or self.joined(words, self.used) or self.splits(words, self.used, self.post)
