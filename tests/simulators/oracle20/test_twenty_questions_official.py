@@ -296,8 +296,12 @@ def test_parts_that_are_not_listed_are_unknown(official: TwentyQuestionsEnv) -> 
     assert observation.startswith("I can't say.")
     assert info["known"] is False
     assert info["unknown_rate"] == 1
-    for word, question in (("incubator", "Does it have a spring?"), ("incubator", "Is it made of rubber?"),
-                           ("typewriter", "Does it have a spring?"), ("vacuum", "Does it have a motor?")):  # fmt: skip
+    for word, question in (
+        ("incubator", "Does it have a spring?"),
+        ("incubator", "Is it made of rubber?"),
+        ("typewriter", "Does it have a spring?"),
+        ("vacuum", "Does it have a motor?"),
+    ):
         world = official.world
         value = world.truth_of(world.read(find_question(question).words))[world.index[word]]
         assert value >= 0, (word, question)

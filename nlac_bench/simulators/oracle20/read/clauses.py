@@ -93,7 +93,7 @@ _REWRITES = [
         (r"^(?:do|did|would) you mean ", "is it "),
         (r"^is it a case that it ", "it "),
         (r"^does it happen to be ", "is it "),
-        (r"^(?:does|would|could|can|might) it (?:qualify|count|pass|be counted) as ", "is it "),
+        (r"^(?:does|would|could|can|might) it (?:qualify|count|be counted) as ", "is it "),
         (r"^(?:does|would) it (?:tend|seem|happen) to be ", "is it "),
         (r"^(does|would|do) (it|you) (?:tend|happen) to ", r"\1 \2 "),
         (r"^(?:does|would|could) it (?:belong (?:to|in)|fall (?:in|under)) a (?:category|class|group) "
@@ -272,9 +272,7 @@ def without_frame(words: Words) -> Words:
 
 def without_kind(words: Words) -> Words:
     """Return ``words`` without "kind of", "a type of", "in the category of"."""
-    if words[:1] == ("in",) and len(words) > 2:
-        words = words[1:]
-    start = 0
+    start = int(words[:1] == ("in",) and len(words) > 2)
     for leads in (
         ("a", "its", "certain", "particular", "specific", "one"),
         ("certain", "particular", "specific", "common"),

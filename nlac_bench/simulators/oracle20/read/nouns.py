@@ -117,8 +117,10 @@ class Nouns(Core, ABC):
                 head = self._narrowed(words[:k])
                 return None if head is None else conjunction(head, Unknown(" ".join(words[k:])))
         for k in range(1, len(words)):
+            if (_NO_MODIFIERS | DETERMINERS) & set(words[: k + 1]):
+                break  # "named after a tiger" is no tiger
             head = self._plain_noun(words[k:])
-            if head is not None and head != Const(True) and not _NO_MODIFIERS & set(words[:k]):
+            if head is not None and head != Const(True):
                 return conjunction(head, Unknown(" ".join(words[:k])))
         return None
 
@@ -128,9 +130,9 @@ class Nouns(Core, ABC):
         return None if formula in _NEVER_HIDDEN else formula
 
     def _modified(self, words: Words) -> Formula | None:
-        """Read a noun with adjectives, materials, places or other nouns before it."""
+        """Read a noun with adjectives, materials, places or other nouns before it, but after its article."""
         for k in range(1, len(words)):
-            head = self._plain_noun(words[k:])
+            head = None if words[k] in DETERMINERS else self._plain_noun(words[k:])
             modifiers = None if head is None else self.modifiers(words[:k])
             if head is not None and modifiers is not None:
                 return conjunction(modifiers, head)
