@@ -258,7 +258,7 @@ class TwentyQuestionsEnv(TextEnv):
     def random_action(self, rng: np.random.Generator) -> str:
         """Return a random guess or a random question of the repertoire."""
         names = [n for n, c in zip(self.world.names, self._candidates, strict=True) if c]
-        return player.random_question(self.world, names, rng)
+        return player.random_question(self.world, names, rng, self.unknowns)
 
     def constant_actions(self) -> Sequence[str]:
         """Return a guess of each object, and the most frequent first questions."""

@@ -125,9 +125,11 @@ def guess(name: str) -> str:
     return f"Is it {'an' if name[0].lower() in 'aeiou' else 'a'} {name}?"
 
 
-def random_question(world: World, names: Sequence[str], rng: np.random.Generator) -> str:
+def random_question(
+    world: World, names: Sequence[str], rng: np.random.Generator, unknowns: Unknowns = "say"
+) -> str:
     """Return a guess or a question of the repertoire, each with probability 1/2."""
     if rng.random() < 0.5:
         return guess(names[int(rng.integers(len(names)))])
-    texts = repertoire(world).texts
+    texts = repertoire(world, unknowns).texts
     return texts[int(rng.integers(len(texts)))]

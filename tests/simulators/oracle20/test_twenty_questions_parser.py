@@ -71,6 +71,25 @@ def test_the_held_out_list() -> None:
     assert wrong <= 0.02
 
 
+def test_near_a_place_is_not_in_it_and_small_is_relative_to_a_thing() -> None:
+    assert answer("Is it located near the sea?", "lighthouse") == "yes"
+    assert answer("Is it located near the sea?", "tiger") == "unknown"
+    assert answer("Does it live in the sea?", "lion") == "no"
+    assert answer("Is it a small dog?", "dog") == "unknown"
+    assert answer("Is it a small animal?", "dog") == "no"
+    assert answer("Is it a small dog?", "piano") == "no"
+
+
+@pytest.mark.parametrize(
+    ("kind", "members"),
+    [("bovine", ["cow"]), ("equine", ["horse", "zebra"]), ("melon", ["watermelon"]), ("waterfowl", ["duck"]),
+     ("raptor", ["eagle", "owl"]), ("sweetener", ["honey", "sugar"]), ("keyboard instrument", ["piano"])],
+)  # fmt: skip
+def test_further_kinds(kind: str, members: list[str]) -> None:
+    question = f"Is it a {kind}?"
+    assert [name for name in WORLD.names if answer(question, name) == "yes"] == members
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -146,6 +165,9 @@ def test_a_role_is_no_guess(frame: str) -> None:
         # 75 questions as players ask late in a game, with kinds and lists, by the same author. At first
         # sight 77.3 % were answered right, 2.7 % wrong; every second question has been used since.
         ("fresh_embedded_9.jsonl", 75, 0.8, 0.0),
+        # 63 further questions of that kind; at first sight 77.8 % were answered right, 1.6 % wrong. The
+        # list has been used since.
+        ("fresh_embedded_10.jsonl", 63, 0.84, 0.0),
     ],
 )
 def test_lists_of_questions(name: str, questions: int, right: float, wrong: float) -> None:

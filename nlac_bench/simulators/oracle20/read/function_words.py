@@ -10,6 +10,7 @@ PREPOSITIONS = word_set(
     """in on at near around under outside along above below over through across during beside from to behind
     by inside"""
 )
+NEAR = word_set("near around beside along behind above below")
 PLACE_ADVERBS = word_set("indoors outdoors outside underwater underground indoor outdoor inside")
 VAGUE = word_set(
     """typical average ordinary normal standard most many every all common regular modern other different

@@ -37,6 +37,7 @@ _TURNS = word_set(
 _TOO_GENERAL = GENERIC | word_set("device gadget machine accessory supply tool instrument container unit")
 _EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"))
 _NO_MODIFIERS = PREPOSITIONS | word_set("of out with without by for than as that")
+_SMALL = (Attr("small"), Attr("tiny"))
 _NEVER_HIDDEN = (Attr("person"), Attr("abstract"))
 
 
@@ -135,6 +136,14 @@ class Nouns(Core, ABC):
             head = None if words[k] in DETERMINERS else self._plain_noun(words[k:])
             modifiers = None if head is None else self.modifiers(words[:k])
             if head is not None and modifiers is not None:
+                if (
+                    isinstance(head, Noun)
+                    and head.key not in self.lexicon.tables["noun"]
+                    and modifiers in _SMALL
+                ):
+                    modifiers = Or(
+                        (modifiers, Unknown(" ".join(words[:k])))
+                    )  # a small dog is not a small thing
                 return conjunction(modifiers, head)
         for k in range(1, len(words) - 1):  # a "stringed musical instrument" is a "stringed instrument"
             shorter = self.noun(words[:k] + words[-1:])

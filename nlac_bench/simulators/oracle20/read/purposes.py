@@ -5,9 +5,10 @@ from abc import ABC
 from nlac_bench.simulators.oracle20.find.words import verb_key
 from nlac_bench.simulators.oracle20.read import clauses
 from nlac_bench.simulators.oracle20.read.core import Core, Words
-from nlac_bench.simulators.oracle20.read.formula import And, Attr, Const, Formula
+from nlac_bench.simulators.oracle20.read.formula import And, Attr, Const, Formula, Or, Unknown
 from nlac_bench.simulators.oracle20.read.function_words import (
     DETERMINERS,
+    NEAR,
     PREPOSITIONS,
     PURPOSE_NOUNS,
     SETTING_NOUNS,
@@ -114,6 +115,8 @@ class Purposes(Core, ABC):
         formula = self.find("place", words)
         if formula is None and words[0] in PREPOSITIONS:
             formula = self.find("place", words[1:])
+            if formula is not None and words[0] in NEAR:  # what is not in the sea may be near it
+                formula = Or((formula, Unknown(" ".join(words))))
             if formula is None and words[0] in ("in", "on", "at"):
                 inner = clauses.without_kind(words[1:])
                 formula = self.place(inner) if inner != words[1:] else None
