@@ -16,7 +16,7 @@ from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.stats.tables import number
 
-_TITLE_RULES = ("level", "rules", "user", "oracle")
+_TITLE_RULES = ("level", "rules", "user", "oracle", "unknowns")
 """Rules of an environment that the titles of its boards contain, in addition to arguments."""
 
 
