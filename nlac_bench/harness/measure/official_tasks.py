@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
+from nlac_bench.envs.env_string import join
 from nlac_bench.harness.runs.configuration import RunConfig
 
 NEEDS_USER = "{env} with these tasks needs a model that plays the user"
+TOLD_NO = join("twenty_questions", {"unknowns": "no"})
+"""Twenty questions with the answers of published results, whose rules and replies are shorter."""
 USER_FIX = (
     "set --user-model NAME (and --user-base-url URL of its server), or --replay FILE; without it, only the "
     "floors and the oracle can be run"
@@ -60,6 +63,8 @@ class OfficialTasks:
 def official_tasks(config: RunConfig) -> OfficialTasks | None:
     """Return the figures of the official data that ``config`` plays; None if it plays other data."""
     name = envs.find(envs.parse(config.env)[0]).name
+    if name == "twenty_questions" and envs.parse(config.env)[1].get("unknowns") == "no":
+        name = TOLD_NO
     return OFFICIAL_TASKS.get(name) if _argument(config, "data") == "official" else None
 
 
@@ -87,8 +92,8 @@ def _math(observation: int) -> Sampled:
     return Sampled(127, False, (observation, 23))
 
 
-def _questions(*observations: int) -> Sampled:
-    return Sampled(469, False, (202, *observations, 18))
+def _questions(rules: int, *observations: int) -> Sampled:
+    return Sampled(rules, False, (202, *observations, 18))
 
 
 def _retail(*observations: int) -> Sampled:
@@ -137,12 +142,23 @@ OFFICIAL_TASKS = {
         "twenty_questions",
         {"train": 1_000, "test": 500, "validation": 100},
         (
-            _questions(23, 22, 23, 22, 23, 22, 22, 22, 22, 23),
-            _questions(22, 22, 23, 23, 23, 23, 23, 23, 23, 23, 21),
-            _questions(23, 22, 22, 22, 23, 22, 23, 22, 22, 23, 21),
-            _questions(23, 23, 22, 22, 23, 22, 22, 23, 22, 23, 21),
-            _questions(23, 22, 22, 22, 22, 22, 22, 23, 23, 22, 21),
+            _questions(571, 23, 23, 23, 22, 22, 22, 22, 22, 23, 22),
+            _questions(571, 22, 22, 22, 23, 23, 23, 22, 23, 23, 23),
+            _questions(571, 22, 22, 23, 31, 22, 23, 22, 23, 22, 23, 22, 21),
+            _questions(571, 23, 22, 22, 22, 22, 23, 22, 22, 22, 22),
+            _questions(571, 22, 22, 23, 23, 22, 23, 31, 22, 22, 23, 30, 22),
+        ),
+    ),
+    TOLD_NO: OfficialTasks(
+        "twenty_questions",
+        {"train": 1_000, "test": 500, "validation": 100},
+        (
+            _questions(469, 23, 22, 23, 22, 23, 22, 22, 22, 22, 22),
+            _questions(469, 22, 22, 23, 23, 23, 23, 23, 23, 23, 23, 21),
+            _questions(469, 23, 22, 22, 22, 23, 22, 23, 22, 22, 23, 21),
+            _questions(469, 23, 23, 22, 22, 23, 22, 22, 23, 22, 23, 21),
+            _questions(469, 23, 22, 22, 22, 22, 22, 22, 23, 23, 22, 21),
         ),
     ),
 }
-"""Official data sets by the name of the environment."""
+"""Official data sets by the name of the environment, or by its name and the arguments that matter."""
