@@ -38,7 +38,7 @@ test: $(READY) ## Lint, type check and run all tests that are not marked slow
 
 test-quick: $(READY)
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" --cov --cov-report=
-	@$(BIN)/coverage report | head -22
+	@$(BIN)/coverage report | sed -n '1,22p'
 	@echo "lines of nlac_bench that these tests run: $$($(BIN)/coverage report --format=total) %"
 
 test-slow: $(READY) ## Run the tests marked slow; print the 25 slowest

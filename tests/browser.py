@@ -81,10 +81,11 @@ class Opened:
         )
 
     def smallest_text_of_figures(self) -> float:
-        """The height of the smallest font in the page's figures, in CSS pixels."""
+        """The height of the smallest font in the page's visible figures, in CSS pixels."""
         return float(
             self.page.evaluate(
-                """() => Math.min(...[...document.querySelectorAll('figure svg text')].map((text) => {
+                """() => Math.min(...[...document.querySelectorAll('figure svg text')].filter(
+                (text) => text.ownerSVGElement.checkVisibility()).map((text) => {
                 const svg = text.ownerSVGElement;
                 const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
                 return parseFloat(getComputedStyle(text).fontSize) * scale; }))"""

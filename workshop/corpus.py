@@ -86,14 +86,14 @@ def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[
 
     An episode depends only on its number and ``seed``.
     """
-    env, tasks = _taught(name)
+    env, tasks = taught_tasks(name)
     for number in range(first, count):
         rng = random.Random(f"{name}/{seed}/{number}")
         yield episode_rows(env, rng.choice(tasks), rng)
 
 
 @lru_cache(maxsize=4)
-def _taught(name: str) -> tuple[TextEnv, Sequence[str]]:
+def taught_tasks(name: str) -> tuple[TextEnv, Sequence[str]]:
     """Return an environment and its tasks that are in the corpus."""
     training = ENVS[name]("train")
     if name != "math500_hard":

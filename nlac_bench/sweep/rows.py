@@ -90,7 +90,7 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[MethodR
                 chosen_steps={seed: run.chosen_step for seed, run in runs.items()},
                 versus=versus,
                 p_holm=p_holm,
-                steps_to_best={} if method == against else _steps_to_best(leader, runs),
+                steps_to_best={} if method == against else steps_to_best(leader, runs),
                 counts=total(list(measured.values())) if measured else None,
             )
         )
@@ -121,7 +121,7 @@ def total(runs: Sequence[MeasuredRun]) -> Counts:
     return Counts(*map(sum, columns))
 
 
-def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -> dict[int, int | None]:
+def steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -> dict[int, int | None]:
     return {seed: leader[seed].steps_to(other.best) for seed, other in others.items() if seed in leader}
 
 

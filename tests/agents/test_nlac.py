@@ -150,12 +150,12 @@ def test_a_loss_that_is_not_finite_decays_like_a_missing_one(tmp_path: Path) -> 
     replay.draw(2)
     replay.update([0, 1], [float("nan"), 0.25])
     replay.save(tmp_path / "r.gz")
-    assert replay._losses == [0.5, 0.25]
+    assert replay.losses == [0.5, 0.25]
     twin = Replay()
     twin.load(tmp_path / "r.gz")
     replay.add([transition("2")])
     twin.add([transition("2")])
-    assert twin._losses == replay._losses == [0.5, 0.25, 0.5]
+    assert twin.losses == replay.losses == [0.5, 0.25, 0.5]
 
 
 def test_the_correction_grows_to_a_full_one() -> None:

@@ -352,7 +352,7 @@ def test_sac_draws_by_the_size_of_its_errors(monkeypatch: pytest.MonkeyPatch) ->
     for name, parameter in sac.learner.model.heads.named_parameters():
         parameter.data.fill_(0.0 if name.endswith("weight") else 0.5 if name.startswith("q1") else -0.5)
     sac.learn(lessons, range(2))
-    assert sac.replay._losses == pytest.approx([1.0, 0.5])
+    assert sac.replay.losses == pytest.approx([1.0, 0.5])
 
 
 @pytest.mark.parametrize("settings", [{}, {"num_candidates": 3}])

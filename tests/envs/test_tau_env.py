@@ -103,9 +103,11 @@ def test_async_vector_env(env_class: type[TauEnv]) -> None:
 
 def test_the_same_seed_gives_the_same_episode(env: TauEnv) -> None:
     def record() -> list[Any]:
-        rng, steps = np.random.default_rng(7), [env.reset(seed=11)]
-        while not env._ended:
-            steps.append(env.step(env.random_action(rng)))  # type: ignore[arg-type]
+        rng, steps, ended = np.random.default_rng(7), [env.reset(seed=11)], False
+        while not ended:
+            step = env.step(env.random_action(rng))
+            steps.append(step)  # type: ignore[arg-type]
+            ended = step[2]
         return steps
 
     assert record() == record()
@@ -126,11 +128,13 @@ def test_info_at_reset(env: TauEnv) -> None:
 def test_pickling_in_the_middle_of_an_episode(env: TauEnv) -> None:
     env.reset(seed=2)
     env.step(env.oracle_action())
-    twin = pickle.loads(pickle.dumps(env))
-    while not env._ended:
+    twin, ended = pickle.loads(pickle.dumps(env)), False
+    while not ended:
         action = env.oracle_action()
         assert twin.oracle_action() == action
-        assert twin.step(action) == env.step(action)
+        step = env.step(action)
+        assert twin.step(action) == step
+        ended = step[2]
 
 
 # --- what actions do ----------------------------------------------------------------------------
@@ -177,11 +181,11 @@ def test_a_transfer_ends_the_episode_whatever_its_arguments(env: TauEnv, argumen
 def test_thirty_steps_end_it_without_a_check(env: TauEnv) -> None:
     """Even where the database is right by then."""
     env.reset(seed=0)
-    for _ in range(len(env._gold_calls())):
-        env.step(env.oracle_action())
-    while not env._ended:
-        _, reward, terminated, truncated, info = env.step(LOOK[env.name])
-    assert env._steps == 30
+    calls, terminated = len(env._gold_calls()), False
+    for step in range(30):
+        assert not terminated, step
+        action = env.oracle_action() if step < calls else LOOK[env.name]
+        _, reward, terminated, truncated, info = env.step(action)
     assert (reward, terminated, truncated) == (0.0, True, False)
     assert (info["success"], info["end_reason"]) == (False, "max_steps")
     assert info["reward_parts"] == {"original": 0.0, "strict": 0.0}
@@ -229,13 +233,13 @@ def test_a_fork_never_changes_its_parent(env_class: type[TauEnv], seed: int, sha
     def walk(env: TauEnv, steps: int, rng: np.random.Generator, skill: float) -> list[Any]:
         taken = []
         for _ in range(steps):
-            if env._ended:
-                break
             taken.append(env.step(env.oracle_action() if rng.random() < skill else env.random_action(rng)))
+            if taken[-1][2]:
+                break
         return taken
 
-    walk(env, shared, rng, 0.5)
-    if env._ended:
+    before = walk(env, shared, rng, 0.5)
+    if before and before[-1][2]:
         return
     image, digest = pickle.dumps((env._state.said, env._state.heard, env._steps)), env._state.db.hash()
     twin, other = env.fork(), env.fork()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import nlac_bench  # noqa: F401  (registers the ids)
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.simulators.oracle20.answer.world import embedded_world
 from nlac_bench.simulators.oracle20.find.sentence import find_question
@@ -28,9 +29,9 @@ def playing(name: str, **kwargs: object) -> TwentyQuestionsEnv:
     """An environment whose hidden object is ``name``."""
     for split in ("train", "validation", "test"):
         env = TwentyQuestionsEnv(split=split, **kwargs)  # type: ignore[arg-type]
-        for task_id, game in env._games.items():
+        for game in games(env.world, split, env.level, official=False):
             if env.world.names[game.hidden] == name:
-                env.reset(seed=0, options={"task_id": task_id})
+                env.reset(seed=0, options={"task_id": game.task_id})
                 return env
     raise AssertionError(name)
 
@@ -277,7 +278,7 @@ def test_reset_options_and_arguments() -> None:
 def hidden_words(split: str, **kwargs: object) -> list[str]:
     env = TwentyQuestionsEnv(split=split, **kwargs)  # type: ignore[arg-type]
     assert env.task_ids[:2] == (f"{split}-0000", f"{split}-0001")
-    return [env.world.names[game.hidden] for game in env._games.values()]
+    return [env.world.names[game.hidden] for game in games(env.world, split, env.level, official=False)]
 
 
 @pytest.mark.parametrize(("level", "sizes"), [("full", (102, 51, 102)), ("easy", (33, 10, 21))])
@@ -365,16 +366,17 @@ def test_a_fork_never_changes_its_parent(actions: list[str], at: int, seed: int)
     parent.reset(seed=seed)
     witness.reset(seed=seed)
     for i, action in enumerate(actions):
-        if parent._ended:
-            break
         if i == at:
-            fork = parent.fork()
-            before = copy.deepcopy((parent._state, parent._steps))
-            while not fork._ended:
-                fork.step(fork.oracle_action())
-            assert (parent._state, parent._steps) == before
+            fork, ended = parent.fork(), False
+            before = copy.deepcopy(parent._state)
+            while not ended:
+                ended = fork.step(fork.oracle_action())[2]
+            assert parent._state == before
         assert parent.oracle_action() == witness.oracle_action()
-        assert parent.step(action) == witness.step(action)
+        step = parent.step(action)
+        assert step == witness.step(action)
+        if step[2]:
+            break
 
 
 def test_a_thousand_random_actions() -> None:

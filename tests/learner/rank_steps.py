@@ -129,7 +129,7 @@ def three_steps(name: str, **settings: Any) -> tuple[dict[str, Tensor], list[Met
             taken = asyncio.run(algorithm.update(episodes()))
             rows.append(taken | asyncio.run(algorithm.probe(episodes(), False)))
     found |= {f"weight/{n}": t.clone() for n, t in algorithm.learner.named_tensors()}
-    losses = list(algorithm.replay._losses) if isinstance(algorithm, NLAC) else []
+    losses = list(algorithm.replay.losses) if isinstance(algorithm, NLAC) else []
     return found, rows, losses
 
 

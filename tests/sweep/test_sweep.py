@@ -256,10 +256,10 @@ def test_differences_are_over_common_seeds(monkeypatch: pytest.MonkeyPatch) -> N
 def test_steps_to_anothers_best_validation() -> None:
     leader = {0: played(None, [(0, 0.3), (10, 0.6), (20, 0.9)]), 1: played(None, [(0, 0.3), (12, 0.7)])}
     other = {0: played(None, [(0, 0.3), (40, 0.5)]), 1: played(None, [(0, 0.3), (40, 0.7)])}
-    assert sweep_rows._steps_to_best(leader, other) == {0: 10, 1: 12}
+    assert sweep_rows.steps_to_best(leader, other) == {0: 10, 1: 12}
     assert leader[0].chosen_step == 20
-    assert sweep_rows._steps_to_best(other, leader) == {0: None, 1: 40}, "never 0.9"
-    assert sweep_rows._steps_to_best(leader, {2: other[0]}) == {}, "no common seed"
+    assert sweep_rows.steps_to_best(other, leader) == {0: None, 1: 40}, "never 0.9"
+    assert sweep_rows.steps_to_best(leader, {2: other[0]}) == {}, "no common seed"
 
 
 def test_verdicts_are_those_of_the_corrected_p_values(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,15 +74,15 @@ def test_only_training_tasks_are_played(name: str, monkeypatch: pytest.MonkeyPat
 
     original = corpus.ENVS[name]
     monkeypatch.setitem(corpus.ENVS, name, make)
-    corpus._taught.cache_clear()
+    corpus.taught_tasks.cache_clear()
     assert list(corpus.episodes(name, 2, seed=0))
-    corpus._taught.cache_clear()
+    corpus.taught_tasks.cache_clear()
     assert splits == ["train"]
 
 
 @pytest.mark.parametrize("name", ["tau_retail", "tau_airline"])
 def test_customers_of_validation_and_test_tasks_are_not_taught(name: str) -> None:
-    env, taught = corpus._taught(name)
+    env, taught = corpus.taught_tasks(name)
     assert isinstance(env, TauEnv) and set(taught) == set(env.task_ids)
     known = customers(env)
     for split in ("validation", "test"):
@@ -148,7 +148,7 @@ def test_outcomes_are_what_happens(name: str) -> None:
 @pytest.mark.slow(reason="draws thousands of problems")
 def test_mathematics_is_taught_with_problems_of_no_split() -> None:
     """What pre-training has seen cannot be learned from rewards any more: it is known by heart."""
-    _, tasks = corpus._taught("math500_hard")
+    _, tasks = corpus.taught_tasks("math500_hard")
     taught = {generate(task_id).statement for task_id in tasks}
     assert len(taught) > 10_000
     for split in ("train", "validation", "test"):

@@ -13,7 +13,9 @@ from nlac_bench.agents.roles.compact import ACT, CRITIQUE, FUTURE, REFINE, USER,
 from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
 from nlac_bench.envs.twenty_questions.env import OPENING, QUESTIONS
+from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
+from nlac_bench.simulators.oracle20 import embedded_world
 from workshop import corpus, critic_rows, games_corpus, games_player, prepare
 from workshop.corpus import CorpusRow
 from workshop.games_player import GameSituation, GamesPlayer, Habit, objects
@@ -30,8 +32,9 @@ def rows() -> list[CorpusRow]:
 
 @pytest.fixture(scope="module")
 def not_trained() -> set[str]:
-    envs = [TwentyQuestionsEnv(split=split) for split in ("validation", "test")]
-    return {env.world.names[game.hidden] for env in envs for game in env._games.values()}
+    world = embedded_world()
+    apart = [game for split in ("validation", "test") for game in games(world, split, "full", official=False)]
+    return {world.names[game.hidden] for game in apart}
 
 
 def turns(prompt: str) -> list[tuple[str, str]]:
@@ -133,9 +136,8 @@ def test_answers_survive_the_numbering_of_identifiers() -> None:
 
 def test_only_training_words_are_hidden(rows: list[CorpusRow], not_trained: set[str]) -> None:
     """A game is won by a guess of the hidden word; only rows without a game name the others rightly."""
-    hidden = {
-        games_corpus.training_env().world.names[g.hidden] for g in games_corpus.training_env()._games.values()
-    }
+    world = games_corpus.training_env().world
+    hidden = {world.names[game.hidden] for game in games(world, "train", "full", official=False)}
     assert not hidden & not_trained
     found = 0
     for row in rows:

@@ -40,7 +40,8 @@ class Replay:
             raise ValueError(f"capacity must be at least 1, got {capacity}")
         self.capacity, self.alpha, self.beta = capacity, alpha, beta
         self.items: list[Transition] = []
-        self._losses: list[float] = []
+        self.losses: list[float] = []
+        """The critic's mean token loss of each transition, in the order of ``items``."""
         self._born: list[int] = []
         self.iteration = 0
         """The number of the training iteration; ages of transitions are measured in iterations."""
@@ -55,14 +56,14 @@ class Replay:
     def add(self, transitions: Sequence[Transition]) -> None:
         """Append ``transitions`` and remove the oldest ones beyond the capacity."""
         self._decay()
-        largest = max(self._losses, default=1.0)
+        largest = max(self.losses, default=1.0)
         for transition in transitions:
             self.items.append(transition)
-            self._losses.append(largest)
+            self.losses.append(largest)
             self._born.append(self.iteration)
         surplus = len(self.items) - self.capacity
         if surplus > 0:
-            del self.items[:surplus], self._losses[:surplus], self._born[:surplus]
+            del self.items[:surplus], self.losses[:surplus], self._born[:surplus]
 
     def draw(self, count: int, done: float = 0.0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Draw ``count`` transitions; return their indices and importance weights, ``[count]`` each.
@@ -78,7 +79,7 @@ class Replay:
         if not self.items:
             raise ValueError("the replay buffer is empty; add transitions before drawing")
         self._decay()
-        priorities = np.maximum(np.asarray(self._losses), 1e-6) ** self.alpha
+        priorities = np.maximum(np.asarray(self.losses), 1e-6) ** self.alpha
         chances = priorities / priorities.sum()
         indices = self._rng.choice(len(self), size=count, replace=count > len(self), p=chances)
         weights = (len(self) * chances[indices]) ** -(self.beta + (1 - self.beta) * done)
@@ -97,7 +98,7 @@ class Replay:
         """Set the critic losses of transitions that were trained on; non-finite losses are skipped."""
         for index, loss in zip(indices, losses, strict=True):
             if np.isfinite(loss):
-                self._losses[int(index)] = float(loss)
+                self.losses[int(index)] = float(loss)
                 self._drawn.discard(int(index))
         self._learned = True
 
@@ -105,7 +106,7 @@ class Replay:
         """Halve the losses of the transitions that were drawn without being learned from."""
         if self._learned:
             for index in self._drawn:
-                self._losses[index] *= DECAY
+                self.losses[index] *= DECAY
             self._drawn, self._learned = set(), False
 
     def mean_age(self, indices: Sequence[int]) -> float:
@@ -118,7 +119,7 @@ class Replay:
         header = {
             "rng": self._rng.bit_generator.state,
             "iteration": self.iteration,
-            "losses": self._losses,
+            "losses": self.losses,
             "born": self._born,
         }
         replay_file.write(path, header, self.items)
@@ -138,5 +139,5 @@ class Replay:
             self._rng.bit_generator.state = header["rng"]
         except (ValueError, LookupError, TypeError, ArithmeticError) as error:
             raise DataError(f"{path} cannot be read as a replay buffer: {error}") from error
-        self.iteration, self._losses, self._born = iteration, losses, born
+        self.iteration, self.losses, self._born = iteration, losses, born
         self.items, self._drawn, self._learned = items, set(), False

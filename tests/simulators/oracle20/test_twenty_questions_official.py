@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.envs.twenty_questions.objects import FILES, open_objects, read_things
 from nlac_bench.errors import DataError
 from nlac_bench.simulators.oracle20.answer.official import COUNTED_KINDS
@@ -44,7 +45,8 @@ def test_official_games(official: TwentyQuestionsEnv) -> None:
     assert official.source.kind == "official"
     assert len(official.task_ids) == 1000
     others = [TwentyQuestionsEnv(data="official", split=split) for split in ("validation", "test")]
-    names = [{env.world.names[g.hidden] for g in env._games.values()} for env in (official, *others)]
+    drawn = [games(official.world, env.split, "full", official=True) for env in (official, *others)]
+    names = [{official.world.names[game.hidden] for game in each} for each in drawn]
     assert [len(each) for each in names] == [1000, 100, 500]
     assert len(set().union(*names)) == 1600
     assert len(set(official.world.names)) == 1823
@@ -161,7 +163,7 @@ def test_a_size_that_is_not_known_is_like_no_other(official: TwentyQuestionsEnv)
 def test_standard_questions_are_answered(official: TwentyQuestionsEnv, split: str) -> None:
     """The list stood before the tables of ``kb/official/``; without them 43 % of the answers were unknown."""
     env = official if split == "train" else TwentyQuestionsEnv(data="official", split="test")
-    hidden = [game.hidden for game in env._games.values()]
+    hidden = [game.hidden for game in games(env.world, split, "full", official=True)]
     questions = (LISTS / "standard_40.txt").read_text().splitlines()
     assert len(questions) == 40
     answers = [env.world.truth_of(env.world.read(find_question(q).words))[hidden] for q in questions]
