@@ -187,6 +187,7 @@ def test_what_cannot_be_trained_on_is_refused_in_a_dry_run_too(env: str, message
 
 
 def test_a_dry_run_of_training_estimates_by_random_actions() -> None:
+    pytest.importorskip("torch", reason="a plan of a training run needs the training packages")
     planned = estimate_of(
         RunConfig.from_mapping(
             {"env": PLAIN, "agent": "ppo", "model": "tiny", "train": {}, "limit": 7}, "test"
