@@ -233,7 +233,8 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     with RunProgress(writer.folder, tokens_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
     if driver.stopped is None:
-        _play_new(prepared, folder)
+        # An interruption leaves it incomplete, and ``resume`` plays the rest.
+        asyncio.run(play_new(prepared, folder))
     summary = summarise(folder)
     new = _new_templates(prepared, folder)
     if not as_json:
@@ -246,11 +247,6 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
         _name_files(files)
     if not summary.outcomes.counts.complete:
         raise incomplete(_why_incomplete(summary, driver.stopped), _resume_command(writer.folder))
-
-
-def _play_new(prepared: Prepared, folder: Path) -> None:
-    """Play the split ``test_new``; an interruption leaves it incomplete, and ``resume`` plays the rest."""
-    asyncio.run(play_new(prepared, folder, lambda result: None))
 
 
 def _new_templates(prepared: Prepared, folder: Path) -> dict[str, Any]:

@@ -169,7 +169,7 @@ async def train_and_test(
     if writer.owed():
         await play(prepared, writer, on_phase("test", writer))
     if not writer.owed():
-        await play_new(prepared, folder, lambda result: None)
+        await play_new(prepared, folder)
     return not writer.owed()
 
 

@@ -73,6 +73,11 @@ def _spelling(expression: str) -> str:
     return "".join(token for token in tokens if token not in _INVISIBLE and not token.isspace())
 
 
+def _closer(token: str) -> str | None:
+    """Return the token that closes the group which ``token`` opens; None if it opens none."""
+    return token.replace("begin", "end") if token.startswith(r"\begin") else _CLOSERS.get(token)
+
+
 def _items(formula: str) -> list[str]:
     """Return the tokens of a formula; a pair of brackets with what is in it is one item."""
     items: list[str] = []
@@ -84,8 +89,8 @@ def _items(formula: str) -> list[str]:
         if opened and token == opened[-1][1]:
             start = opened.pop()[0]
             items[start:] = ["".join(items[start:])]
-        elif token in _CLOSERS or token.startswith(r"\begin"):
-            opened.append((len(items) - 1, _CLOSERS.get(token) or token.replace("begin", "end")))
+        elif closer := _closer(token):
+            opened.append((len(items) - 1, closer))
     return _joined(items)
 
 
@@ -140,5 +145,5 @@ def _groups(item: str) -> Iterator[str]:
             start = opened.pop()[0]
             if not opened and item[start : match.start()].strip():
                 yield item[start : match.start()]
-        elif token in _CLOSERS or token.startswith(r"\begin"):
-            opened.append((match.end(), _CLOSERS.get(token) or token.replace("begin", "end")))
+        elif closer := _closer(token):
+            opened.append((match.end(), closer))

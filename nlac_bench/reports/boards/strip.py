@@ -14,28 +14,30 @@ MAX_TASKS = 2_000
 
 def strip_of(name: str, outcomes: Sequence[RunOutcomes]) -> Figure | None:
     """Return the strip of an entry. The trials of all runs count; one without a score counts as failed."""
-    tasks = sorted(outcomes[0].tasks)
-    if len(tasks) > MAX_TASKS:
+    if len(outcomes[0].tasks) > MAX_TASKS:
         return None
-    means = []
-    for task in tasks:
-        trials = [won for run in outcomes for won in run.tasks[task].success]
-        scored = any(each is not None for each in trials)
-        means.append(sum(each is True for each in trials) / len(trials) if scored else np.nan)
-    return strip([name], tasks, np.array([means]))
+    means = _means(outcomes)
+    tasks = sorted(means)
+    return strip([name], tasks, np.array([[means[task] for task in tasks]]))
 
 
 def summary_of(outcomes: Sequence[RunOutcomes]) -> str:
     """Return how many tasks succeeded in all trials of all runs, in some, in none, and have no score."""
-    tasks, trials = len(outcomes[0].tasks), len(next(iter(outcomes[0].tasks.values())).success)
-    counts = {"won": 0, "part": 0, "lost": 0, "unscored": 0}
+    means = list(_means(outcomes).values())
+    won, lost, unscored = means.count(1.0), means.count(0.0), int(np.isnan(means).sum())
+    counts = {"won": won, "part": len(means) - won - lost - unscored, "lost": lost, "unscored": unscored}
+    labels = _labels(len(outcomes), len(next(iter(outcomes[0].tasks.values())).success))
+    return f"Of {len(means)} tasks: {', '.join(f'{counts[kind]} {text}' for kind, text in labels.items())}"
+
+
+def _means(outcomes: Sequence[RunOutcomes]) -> dict[str, float]:
+    """Return the success of each task over the trials of all runs; NaN if none of them has a score."""
+    means = {}
     for task in outcomes[0].tasks:
-        results = [won for run in outcomes for won in run.tasks[task].success]
-        won = sum(each is True for each in results)
-        scored = any(each is not None for each in results)
-        counts["won" if won == len(results) else "part" if won else "lost" if scored else "unscored"] += 1
-    labels = _labels(len(outcomes), trials)
-    return f"Of {tasks} tasks: {', '.join(f'{counts[kind]} {text}' for kind, text in labels.items())}"
+        trials = [won for run in outcomes for won in run.tasks[task].success]
+        scored = any(each is not None for each in trials)
+        means[task] = sum(each is True for each in trials) / len(trials) if scored else np.nan
+    return means
 
 
 def _labels(seeds: int, trials: int) -> dict[str, str]:

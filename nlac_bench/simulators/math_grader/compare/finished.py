@@ -33,9 +33,8 @@ def pending(gold: Node, pred: Node) -> str:
     Returns "" if there is none. In a chain such as `\\sum_{k=1}^9 k = 45` one side must be a value; in a
     list, every element.
     """
-    allowed = {"power of a prime", *_operations(gold)}
-    if "power of a prime" in set(_operations(gold)):
-        allowed.add("power")
+    allowed = set(_operations(gold))
+    allowed.add("power" if "power of a prime" in allowed else "power of a prime")
     if _is_irrational(gold):
         allowed |= {"root", "square of roots"}
     if has_imaginary(gold):
