@@ -108,7 +108,7 @@ def drawn(case: str, count: int) -> Work:
 def by_engine(model: Any, work: Work, temperature: float) -> list[Answer]:
     engine = HFEngine(model, load_tokenizer(FOLDER), max_rows=MOST)
     if work.whole:
-        engine._decoders["policy"].end_ids = frozenset()
+        engine.decoders["policy"].end_ids = frozenset()
     seeds = iter(range(10**6))
 
     async def ask(prompt: list[int], most: int) -> Answer:

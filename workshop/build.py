@@ -168,7 +168,7 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
         with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
             hidden = body(
                 input_ids=batch["ids"], position_ids=batch["positions"],
-                attention_mask=_mask(batch, autocast),
+                attention_mask=mask(batch, autocast),
             ).last_hidden_state  # fmt: skip
             logits = model.lm_head(hidden[batch["targets"] != IGNORED])
         loss, by_kind = _loss(logits, batch, config.context_weight)
@@ -234,7 +234,7 @@ def _batch(
     }
 
 
-def _mask(batch: Mapping[str, "torch.Tensor"], bf16: bool) -> "torch.Tensor":
+def mask(batch: Mapping[str, "torch.Tensor"], bf16: bool) -> "torch.Tensor":
     """Return the additive mask ``[B, 1, T, T]``: a token attends to its branch, and to its trunk before the
     branch."""
     import torch
@@ -276,7 +276,7 @@ def _bf16_is_faster(model: Any, data: Mapping[str, NDArray[np.int32]], config: B
         with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
             out = model(
                 input_ids=batch["ids"], position_ids=batch["positions"],
-                attention_mask=_mask(batch, enabled),
+                attention_mask=mask(batch, enabled),
             )  # fmt: skip
         _loss(out.logits[batch["targets"] != IGNORED], batch, 1.0)[0].backward()
         seconds[enabled] = min(time.monotonic() - began, seconds.get(enabled, math.inf))

@@ -89,7 +89,7 @@ def prepare(
         for rows in of_name:
             for row in rows:
                 digest.update(f"{row.role}\0{row.prompt}\0{row.answer}\0".encode())
-            found_trees += trees(_tokens(tok, rows), length, CONTEXT_KIND, name not in ANSWER_ONLY)
+            found_trees += trees(tokens(tok, rows), length, CONTEXT_KIND, name not in ANSWER_ONLY)
     np.random.default_rng(seed).shuffle(found_trees)
     packed = pack(found_trees, length, int(tok.pad_token_id))
     counts = {name: len(of_name) for name, of_name in texts.items()}
@@ -130,7 +130,7 @@ def generated(
     return taught[name](count, seed, first)
 
 
-def _tokens(tok: Any, rows: list[corpus.CorpusRow]) -> list[TokenRow]:
+def tokens(tok: Any, rows: list[corpus.CorpusRow]) -> list[TokenRow]:
     prompts = tok([row.prompt for row in rows], add_special_tokens=False)["input_ids"]
     answers = tok([row.answer for row in rows], add_special_tokens=False)["input_ids"]
     return [

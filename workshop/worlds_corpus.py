@@ -120,11 +120,11 @@ def episode_rows(env: PracticeEnv, rng: random.Random) -> list[CorpusRow]:
     for number in chosen[:CRITICISED]:
         step = steps[number]
         tried = _tried(player, step, rng)
-        advise = partial(_advised, player, step, rng=rng)
+        advise = partial(advised, player, step, rng=rng)
         rows += step_rows(steps, number, success, tried, advise, futures, rng, reasons)
         for _ in range(ADVISED - 1 if _chooses(player, step) else 0):
             rows.append(evaluator_row(step.state, rng.choice(tried), advise, futures, rng))
-    rows += _in_other_worlds(player, steps, env.handled, rng)
+    rows += in_other_worlds(player, steps, env.handled, rng)
     return [*rows, ending_row(steps[-1], success, reasons)]
 
 
@@ -133,7 +133,7 @@ def _chooses(player: WorldsPlayer, step: WorldStep) -> bool:
     return bool(player.others(step.done, step.action))
 
 
-def _in_other_worlds(
+def in_other_worlds(
     player: WorldsPlayer, steps: Sequence[WorldStep], handled: Sequence[Handled], rng: random.Random
 ) -> Iterator[CorpusRow]:
     """Yield rows of the successor with the reasons and outcomes that an episode would have in other worlds.
@@ -156,7 +156,7 @@ def _tried(player: WorldsPlayer, step: WorldStep, rng: random.Random) -> list[st
     return list(dict.fromkeys([step.action, *player.others(step.done, step.action), slip]))
 
 
-def _advised(
+def advised(
     player: WorldsPlayer, step: WorldStep, action: str, future: str, rng: random.Random
 ) -> Advice | None:
     """Return the action of the procedure that ``future`` calls right, or else that of another procedure,

@@ -74,7 +74,7 @@ def verdict_report(draws: int) -> str:
         ):
             chances, _ = paired_differences(rate, rate, trials, icc, shared)
             samples = rng.multinomial(tasks, chances, draws if trials == 1 else draws // _SLOW_SHARE)
-            test, outside = _rejections(samples.astype(float), tasks, trials)
+            test, outside = rejections(samples.astype(float), tasks, trials)
             verdict = float((test & outside).mean())
             found.append(
                 (verdict, f"rate {rate:g}, ICC {icc:g}, shared {shared:g}", test.mean(), outside.mean())
@@ -102,7 +102,7 @@ def unlike_report(draws: int) -> str:
         row = []
         for n in tasks:
             samples = rng.multinomial(n, chances / chances.sum(), draws // _SLOW_SHARE).astype(float)
-            test, outside = _rejections(samples, n, trials)
+            test, outside = rejections(samples, n, trials)
             row.append(f"{np.mean(test & outside):.1%}")
         lines.append(f"| {rate:g} | {trials} | " + " | ".join(row) + " |")
     return "\n".join(lines)
@@ -125,7 +125,7 @@ def power_report(draws: int) -> str:
                 continue
             chances, _ = paired_differences(rate + least, rate, trials, icc, shared)
             samples = rng.multinomial(tasks, chances, draws if trials == 1 else draws // _SLOW_SHARE)
-            test, outside = _rejections(samples.astype(float), tasks, trials)
+            test, outside = rejections(samples.astype(float), tasks, trials)
             row.append(f"{least:.3f} (found {np.mean(test & outside):.0%})")
         lines.append(f"| {rate:g} | {icc:g} | {shared:g} | {trials} | " + " | ".join(row) + " |")
     return "\n".join(lines)
@@ -137,7 +137,7 @@ def _bounds(samples: Floats, tasks: int, trials: int) -> tuple[Floats, Floats]:
     return paired_bounds(samples @ values, samples @ values**2, nonzero, tasks, single=trials == 1)
 
 
-def _rejections(samples: Floats, tasks: int, trials: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def rejections(samples: Floats, tasks: int, trials: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """For each sample, whether the test rejects and whether the interval excludes 0."""
     low, high = _bounds(samples, tasks, trials)
     p_values = np.array([_p_value(tuple(int(n) for n in sample)) for sample in samples])

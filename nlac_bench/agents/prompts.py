@@ -92,7 +92,7 @@ def _names() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".txt") for file in folder.iterdir()))
 
 
-def _parts(text: str) -> list[str]:
+def parts(text: str) -> list[str]:
     return sorted(_PART.findall(text))
 
 
@@ -106,10 +106,10 @@ def _check(folder: Path) -> None:
                 f"prompts: {file} does not have the name of a prompt; the prompts are {', '.join(_names())}"
             )
         try:
-            actual = _parts(file.read_text("utf-8"))
+            actual = parts(file.read_text("utf-8"))
         except UnicodeDecodeError as error:
             raise NlacBenchError(f"prompts: {file} is not UTF-8 text: {error}") from error
-        wanted = _parts(PACKAGED.load(file.stem))
+        wanted = parts(PACKAGED.load(file.stem))
         if actual != wanted:
             each = ", ".join(f"{{{part}}}" for part in wanted)
             raise NlacBenchError(

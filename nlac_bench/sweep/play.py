@@ -91,14 +91,14 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
     """
     check_sweep(sweep)
     make_folder(out)
-    _play([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
-    _play([*_floors(sweep, out), *_bases(sweep, out)], jobs, say)
+    play_jobs([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
+    play_jobs([*_floors(sweep, out), *_bases(sweep, out)], jobs, say)
     rates = chosen_rates(sweep, out)
     tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]
     tuned = [c for c in tuned if done(base_folder(out, c.env, c.seed))]
-    _play([_training(sweep, c, out, rates.get(c.method)) for c in tuned], jobs, say)
+    play_jobs([_training(sweep, c, out, rates.get(c.method)) for c in tuned], jobs, say)
     trained = [c for c in tuned if done(c.folder(out))]
-    _play(list(_transfers(sweep, trained, out)), jobs, say)
+    play_jobs(list(_transfers(sweep, trained, out)), jobs, say)
 
 
 def complete(sweep: Sweep, out: Path) -> bool:
@@ -108,7 +108,7 @@ def complete(sweep: Sweep, out: Path) -> bool:
     return all(map(done, [cell.folder(out) for cell in cells] + [job.folder for job in owed]))
 
 
-def _play(jobs: Sequence[SweepJob], at_once: int, say: Say) -> None:
+def play_jobs(jobs: Sequence[SweepJob], at_once: int, say: Say) -> None:
     for job in jobs:
         job.check()
     owed = [job for job in jobs if not done(job.folder)]

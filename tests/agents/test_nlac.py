@@ -440,8 +440,8 @@ def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, Po
     assert policy is not None and critic is not None and action.sample.ids is not None
     assert [*(action.sample.prompt_ids or ()), *action.sample.ids] == list(policy.ids)
     assert sum(policy.loss_mask) == len(action.sample.ids) and critic.weight == 0.5 and policy.weight == 1.0
-    text = nlac.encoder._format.tokenizer.decode(critic.ids)
-    assert text.endswith(f"next: bye; end: success{nlac.encoder._format.tokenizer.eos_token}")
+    text = nlac.encoder.format.tokenizer.decode(critic.ids)
+    assert text.endswith(f"next: bye; end: success{nlac.encoder.format.tokenizer.eos_token}")
 
 
 @pytest.mark.parametrize("written", ["look up ~97", "look up ~0", "a ~~ b", "order #W1234567"])
@@ -453,7 +453,7 @@ def test_an_action_is_learned_as_it_was_sampled_whatever_numbers_it_has(
     nlac, _ = parts
     message = {"role": "user", "content": "It is order #W1234567.", "kind": "message"}
     state = State("shop_worlds", "", (), (message,))
-    tokenizer = nlac.encoder._format.tokenizer
+    tokenizer = nlac.encoder.format.tokenizer
     assert tokenizer.eos_token_id is not None
     ids = [*tokenizer(written, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     sample = Sample(written, "stop", ids=ids)
@@ -473,7 +473,7 @@ def test_an_action_is_learned_as_it_was_sampled_whatever_numbers_it_has(
 
 def test_long_prompts_and_unreadable_texts_are_left_out_and_counted(parts: tuple[NLAC, PolicyAgent]) -> None:
     nlac, _ = parts
-    encoder = Encoder(nlac.encoder._format.tokenizer, nlac.prompts, 4, 4)
+    encoder = Encoder(nlac.encoder.format.tokenizer, nlac.prompts, 4, 4)
     lesson = Lesson(
         transition("a long message " * 20), 1.0, nlac.speaker("x"), target="next: x; end: failure"
     )

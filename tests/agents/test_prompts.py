@@ -132,5 +132,5 @@ def test_a_folder_that_does_not_exist_and_other_encodings_are_refused(tmp_path: 
 
 
 def test_json_examples_are_no_placeholders() -> None:
-    assert prompts._parts(PACKAGED.load("react_tools")) == ["policy", "tools"]
+    assert prompts.parts(PACKAGED.load("react_tools")) == ["policy", "tools"]
     assert CountDown.prompts is None

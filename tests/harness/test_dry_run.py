@@ -28,7 +28,7 @@ def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither data nor weights nor network."""
     monkeypatch.setenv("NLAC_BENCH_DATA", str(tmp_path))
     monkeypatch.setenv("NLAC_BENCH_CACHE", str(tmp_path))
-    monkeypatch.setattr("nlac_bench.harness.measure.missing._available", lambda name: False)
+    monkeypatch.setattr("nlac_bench.harness.measure.missing.available", lambda name: False)
     monkeypatch.setattr("nlac_bench.harness.measure.estimate.operations_per_second", lambda: 1e11)
     official_world.cache_clear()  # another test of this process may have read the data
 
@@ -77,7 +77,7 @@ def test_an_estimate_does_not_depend_on_the_data(
 ) -> None:
     if user and not path.name.startswith("tau"):
         pytest.skip("only τ has a user")
-    monkeypatch.setattr("nlac_bench.harness.measure.missing._available", lambda name: True)
+    monkeypatch.setattr("nlac_bench.harness.measure.missing.available", lambda name: True)
     monkeypatch.setattr("nlac_bench.harness.measure.estimate.operations_per_second", lambda: 1e11)
     found = []
     for data in (official_data, tmp_path):

@@ -173,7 +173,7 @@ def test_a_run_on_servers_trains_and_reports_its_pushes(
 def test_rollouts_that_the_learner_cannot_explain_stop_the_run(
     stubs: list[StubVLLM], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generate = StubVLLM._generate
+    generate = StubVLLM.generate
 
     def shifted(self: StubVLLM, body: Any) -> Any:
         """Probes are scored rightly, and samples with log-probabilities of another model."""
@@ -184,7 +184,7 @@ def test_rollouts_that_the_learner_cannot_explain_stop_the_run(
                     row["logprob"] -= 0.3
         return reply
 
-    monkeypatch.setattr(StubVLLM, "_generate", shifted)
+    monkeypatch.setattr(StubVLLM, "generate", shifted)
     with pytest.raises(MismatchError, match=r"differ from the learner's by 0\.3.* at most 0\.1 is allowed"):
         play(tmp_path / "run", settings(stubs[0].url, 4, "ppo", mini_batch_size=4))
 
@@ -259,7 +259,7 @@ def test_a_server_that_is_killed_is_replaced_by_another_one(
     after the next push."""
     text = ",".join(f"{s.url}@{slot}" for s, slot in zip(served, ("policy", "target") * 2, strict=True))
     restarted: list[Served] = []
-    leave_out = EnginePool._leave_out
+    leave_out = EnginePool.leave_out
 
     def left_out(self: EnginePool, number: int, error: EngineError) -> None:
         leave_out(self, number, error)
@@ -272,7 +272,7 @@ def test_a_server_that_is_killed_is_replaced_by_another_one(
         for server in served[:2]:
             server.kill()
 
-    with happening(phase, 1, die), mock.patch.object(EnginePool, "_leave_out", left_out):
+    with happening(phase, 1, die), mock.patch.object(EnginePool, "leave_out", left_out):
         assert play(tmp_path / "run", shortest(text, iterations=2))
     assert {server.url for server in restarted} == {server.url for server in served[:2]}
     run = RunFolder.open(tmp_path / "run")

@@ -50,7 +50,7 @@ class _Sent:
         return self.tensors.items()
 
     def logprobs(self, ids: Any, prompt_len: int) -> Any:
-        return ModelSource(self.engine._decoders["policy"].model).logprobs(ids, prompt_len)
+        return ModelSource(self.engine.decoders["policy"].model).logprobs(ids, prompt_len)
 
 
 class StubVLLM:
@@ -74,8 +74,8 @@ class StubVLLM:
         self.before: Callable[[str], None] = lambda path: None
         """Called with the path of each request; tests wait or kill there."""
         self._cached: dict[tuple[str, tuple[int, ...]], int] = {}
-        self._resumed = threading.Event()
-        self._resumed.set()
+        self.resumed = threading.Event()
+        self.resumed.set()
         stub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -83,11 +83,11 @@ class StubVLLM:
             wbufsize = -1  # one packet a reply: the second of two would wait 40 ms for an acknowledgement
 
             def do_GET(self) -> None:
-                stub._answer(self, None)
+                stub.answer(self, None)
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                stub._answer(self, json.loads(body) if body else {})
+                stub.answer(self, json.loads(body) if body else {})
 
             def log_message(self, *args: Any) -> None:
                 pass
@@ -103,12 +103,12 @@ class StubVLLM:
         try:
             yield self
         finally:
-            self._resumed.set()
+            self.resumed.set()
             self.http.shutdown()
             self.http.server_close()
             self.engine.close()
 
-    def _answer(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
+    def answer(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
         url = urlsplit(handler.path)
         self.served[url.path] += 1
         status, reply = 200, None
@@ -137,12 +137,12 @@ class StubVLLM:
         if path == "/inference/v1/generate":
             if not self.settings["scale_out"]:
                 raise _Http(403, "Scale-out endpoints are disabled")
-            return self._generate(body)
+            return self.generate(body)
         if not self.settings["dev_mode"]:
             raise _Http(404, "Not Found")
         return {
             "/server_info": self._info, "/weight_info": lambda: {"weight_version": self.weight_version},
-            "/pause": lambda: self._pause(query), "/resume": self._resumed.set,
+            "/pause": lambda: self._pause(query), "/resume": self.resumed.set,
             "/start_weight_update": self._start, "/update_weights": lambda: self._update(body),
             "/finish_weight_update": lambda: self._finish(body),
             "/get_world_size": lambda: {"world_size": self.settings["workers"]},
@@ -168,7 +168,7 @@ class StubVLLM:
 
     def _pause(self, query: dict[str, list[str]]) -> None:
         assert query["mode"] == ["keep"]
-        self._resumed.clear()
+        self.resumed.clear()
         if query["clear_cache"] == ["true"] and self.fault != "keeps the cache":
             self._cached.clear()
 
@@ -188,7 +188,7 @@ class StubVLLM:
                 raise ValueError("digests: the tensors that were read are not those that were sent")
             self._received = sent
         else:
-            self._receive(update["number"], update["parts"])
+            self.receive(update["number"], update["parts"])
         self.active = True
 
     def _join(self, body: Any) -> None:
@@ -196,7 +196,7 @@ class StubVLLM:
         self.invitation = invitation = Invitation(**body["init_info"])
         self.members = self._workers(lambda worker: Member(invitation, worker, torch.device("cpu")))
 
-    def _receive(self, number: int, parts: Any) -> None:
+    def receive(self, number: int, parts: Any) -> None:
         """Let all workers receive a buffer; a tensor that is wrong is reported at the end of the update."""
         if not self.members:
             raise GroupError("this worker has not joined a group; it was restarted")
@@ -223,7 +223,7 @@ class StubVLLM:
         if self._refused:
             raise ValueError(self._refused)
         if self.fault != "skipped push":
-            old = ModelSource(self.engine._decoders["policy"].model)
+            old = ModelSource(self.engine.decoders["policy"].model)
             self.engine.sync(old, self.transfers, "target")
             kept = {name: tensor.clone() for name, tensor in old.named_tensors() if ".layers.1." in name}
             self._load(sent)
@@ -253,7 +253,7 @@ class StubVLLM:
 
     # --- samples --------------------------------------------------------------------------------
 
-    def _generate(self, body: Any) -> Any:
+    def generate(self, body: Any) -> Any:
         if not body:
             raise _Http(400, "token_ids: Field required")
         if body["model"] != self.model:
@@ -262,7 +262,7 @@ class StubVLLM:
             raise RuntimeError("out of memory")
         if self.fault == "slow":
             time.sleep(5)
-        self._resumed.wait()
+        self.resumed.wait()
         prompt, arguments = body["token_ids"], body["sampling_params"]
         if "prompt_logprobs" in arguments:  # does not read the prefix cache
             found = asyncio.run(self.engine.logprobs(prompt, 1))
@@ -278,7 +278,7 @@ class StubVLLM:
         (sample,) = asyncio.run(self.engine.sample(request))
         assert sample.ids is not None and sample.logprobs is not None
         ended = sample.finish == "stop"
-        ends = sample.ids[-1:] and sample.ids[-1] in self.engine._end_ids
+        ends = sample.ids[-1:] and sample.ids[-1] in self.engine.end_ids
         rows = [{"token_id": i, "logprob": p} for i, p in zip(sample.ids, sample.logprobs, strict=True)]
         choice = {
             "index": 0, "token_ids": sample.ids, "logprobs": {"content": rows},

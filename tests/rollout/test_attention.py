@@ -30,7 +30,7 @@ def test_one_query_a_row_is_sdpa(alone: bool) -> None:
     expected = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, scale=0.3, enable_gqa=True
     ).transpose(1, 2)
-    found, _ = attention._rows_sdpa(
+    found, _ = attention.rows_sdpa(
         torch.nn.Module(), query, key, value, mask, scaling=0.3, lengths=lengths if alone else None
     )
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

@@ -84,7 +84,7 @@ def check_weights(stubs: list[StubVLLM], model: Any, version: int) -> None:
     """All of ``stubs`` have exactly the weights of ``model``."""
     for stub in stubs:
         assert stub.weight_version.startswith(f"policy:{version}:")
-        own = dict(stub.engine._decoders["policy"].model.named_parameters())
+        own = dict(stub.engine.decoders["policy"].model.named_parameters())
         assert all(torch.equal(own[name], tensor) for name, tensor in ModelSource(model).named_tensors())
 
 
@@ -250,13 +250,13 @@ def test_a_server_that_answers_without_taking_part_is_left_out(
     capfd: Captured,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    receive = StubVLLM._receive
+    receive = StubVLLM.receive
 
     def nothing(self: StubVLLM, number: int, parts: Any) -> None:
         if self is not stubs[1] or self.fault != "nothing":
             receive(self, number, parts)
 
-    monkeypatch.setattr(StubVLLM, "_receive", nothing)
+    monkeypatch.setattr(StubVLLM, "receive", nothing)
     stubs[1].fault = "nothing"
     check_left_out(two, stubs, "answered before its workers took part", capfd)
 

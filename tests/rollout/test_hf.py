@@ -63,7 +63,7 @@ def run(awaitable: Awaitable[T]) -> T:
 
 
 def model_of(engine: HFEngine) -> Any:
-    return engine._decoders["policy"].model
+    return engine.decoders["policy"].model
 
 
 def error_of_logprobs(engine: HFEngine, sample: Sample, temperature: float = 1.0) -> float:
@@ -128,7 +128,7 @@ def test_conversations_reuse_what_is_cached_and_stay_exact(make: Callable[..., H
 
 def count_tokens(engine: HFEngine) -> list[int]:
     """Filled with the size of each forward pass."""
-    decoder, sizes = engine._decoders["policy"], []
+    decoder, sizes = engine.decoders["policy"], []
     original = decoder._forward
 
     def forward(

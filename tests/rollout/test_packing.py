@@ -34,7 +34,7 @@ def one(tensor: torch.Tensor) -> str:
 
 def slow(data: bytes) -> str:
     """The definition in the module's docstring, in Python's integers."""
-    weights = [w % 2**64 for w in checksum._weights(CPU).tolist()]
+    weights = [w % 2**64 for w in checksum.block_weights(CPU).tolist()]
     words = [
         int.from_bytes(data[i : i + WORD].ljust(WORD, b"\0"), "little", signed=True)
         for i in range(0, len(data), WORD)

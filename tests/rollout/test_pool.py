@@ -196,7 +196,7 @@ def test_cancelled_requests_are_no_longer_computed(pool: EnginePool) -> None:
     computed = pool.generated_tokens
     together(pool, [ask("Guess.", max_tokens=1)] * 8)
     assert pool.generated_tokens - computed < 100
-    assert all(not p._child._pending for p in processes(pool))
+    assert all(not p.child._pending for p in processes(pool))
 
 
 def test_an_idle_process_uses_no_cpu_time(pool: EnginePool) -> None:
@@ -247,14 +247,14 @@ def test_a_process_that_keeps_old_weights_is_caught_and_named(
     mixed = {name: (old if name in stale else new)[name].detach() for name in new}
     save_file(mixed, tmp_path / "stale.safetensors")
     replica = processes(pool)[1]
-    call = replica._child.call
+    call = replica.child.call
 
     def misled(name: str, **arguments: Any) -> Any:
         return call(
             name, **arguments | ({"path": str(tmp_path / "stale.safetensors")} if name == "sync" else {})
         )
 
-    monkeypatch.setattr(replica._child, "call", misled)
+    monkeypatch.setattr(replica.child, "call", misled)
     with pytest.raises(SyncError, match=rf"replica 2 of 2, ProcessEngine\(.*pid={replica.pid}\)") as caught:
         pool.sync(ModelSource(nudged(size)), 1)
     if size < 1e-5:  # the probe alone would not have seen it
@@ -266,9 +266,9 @@ def test_a_process_that_keeps_the_old_version_is_caught(
     pool: EnginePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replica = processes(pool)[0]
-    call = replica._child.call
+    call = replica.child.call
     monkeypatch.setattr(
-        replica._child,
+        replica.child,
         "call",
         lambda name, **kw: call(name, **kw | ({"version": 3} if name == "sync" else {})),
     )
@@ -392,7 +392,7 @@ def test_a_process_that_is_stopped_is_not_waited_for_without_end(
     own: EnginePool, here: HFEngine, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stopped = processes(own)[0]
-    stopped._child.wait_s = 1.0
+    stopped.child.wait_s = 1.0
     together(stopped, [ask("Guess.")])  # after the reply the new time is used
     os.kill(stopped.pid, signal.SIGSTOP)
     assert content(together(own, requests() * 2)) == content(together(here, requests() * 2))

@@ -232,7 +232,7 @@ def test_a_program_that_was_killed_in_a_push_does_not_keep_the_next_one_from_pus
 ) -> None:
     """It leaves a server that answers no request, within an update of the weights."""
     stubs[0].active = True
-    stubs[0]._resumed.clear()
+    stubs[0].resumed.clear()
     engine = connected(stubs, folder)
     try:
         engine.sync(ModelSource(perturbed(1e-2)), 5)

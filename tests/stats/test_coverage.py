@@ -124,5 +124,5 @@ def test_equal_runs_are_seldom_told_apart() -> None:
         for rate, (icc, shared) in ((0.1, (0.3, 0.8)), (0.5, (0.0, 0.0)), (0.5, (0.6, 0.8))):
             chances, _ = paired_differences(rate, rate, trials, icc, shared)
             samples = rng.multinomial(tasks, chances, 2_000).astype(float)
-            test, outside = coverage_pairs._rejections(samples, tasks, trials)
+            test, outside = coverage_pairs.rejections(samples, tasks, trials)
             assert (test & outside).mean() <= 0.065

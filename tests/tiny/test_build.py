@@ -85,7 +85,7 @@ def test_a_tree_gives_the_loss_of_its_rows_alone() -> None:
     ]
     packed = pack(trees(rows, 32, context_kind=9), 32, pad=0)
     batch = {name: torch.from_numpy(values.astype(np.int64)) for name, values in packed.items()}
-    mask = building._mask(batch, bf16=False)
+    mask = building.mask(batch, bf16=False)
     with torch.no_grad():
         logits = model(input_ids=batch["ids"], position_ids=batch["positions"], attention_mask=mask).logits
         kept = (batch["targets"] != IGNORED) & (batch["kinds"] != 9)

@@ -168,7 +168,7 @@ def test_the_questions_before_a_named_object_are_not_learned() -> None:
     tok = load_tokenizer(tiny.path())
     for episode in games_corpus.episodes(5, seed=2):
         for row in episode[-games_corpus.RECALLED :]:
-            (tree,) = trees(prepare._tokens(tok, [episode[0], row]), 1024, prepare.CONTEXT_KIND)
+            (tree,) = trees(prepare.tokens(tok, [episode[0], row]), 1024, prepare.CONTEXT_KIND)
             branch = [target for target in tree.targets[tree.trunk_size :] if target != IGNORED]
             assert tok.decode(branch[:-1]) == row.answer and branch[-1] == tok.eos_token_id
 
@@ -202,7 +202,7 @@ def test_only_the_answers_of_exercises_are_learned() -> None:
     """A guess may share its first tokens with the question that was asked instead, so tokens are counted."""
     tok, learns_prompts = load_tokenizer(tiny.path()), "objects" not in prepare.ANSWER_ONLY
     for rows in games_corpus.exercises(5, seed=2):
-        tokens = prepare._tokens(tok, rows)
+        tokens = prepare.tokens(tok, rows)
         (tree,) = trees(tokens, 1024, prepare.CONTEXT_KIND, learns_prompts)
         answers = Counter(token for row in tokens for token in row.ids[row.prompt_len :])
         assert Counter(target for target in tree.targets if target != IGNORED) == answers

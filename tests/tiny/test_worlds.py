@@ -164,7 +164,7 @@ def test_an_objection_advises_the_procedure_that_its_future_calls_right() -> Non
     )
 
     def advised(reasons: str) -> str | None:
-        advice = worlds_corpus._advised(player, step, call, reasons, rng)
+        advice = worlds_corpus.advised(player, step, call, reasons, rng)
         return advice.action if advice else None
 
     for way in worlds_corpus.procedures_by_words("cancel"):
@@ -181,7 +181,7 @@ def test_the_successor_is_taught_an_episode_as_other_worlds_would_end_it(
     env, rng = PracticeEnv(OPEN[0]), random.Random(2)
     task_id = next(name for name in env.task_ids if practice()[name].requests[0].goal.kind == "cancel")
     player, steps, _ = worlds_corpus.play(env, task_id, rng)
-    rows = list(worlds_corpus._in_other_worlds(player, steps, env.handled, rng))
+    rows = list(worlds_corpus.in_other_worlds(player, steps, env.handled, rng))
     call = next(i for i, step in enumerate(steps) if "cancel_pending_order" in step.action)
     assert len(rows) == (call + 1) * worlds_corpus.OTHER_WORLDS
     named = worlds_corpus.procedures_by_words("cancel")
@@ -226,7 +226,7 @@ def test_critiques_are_independent_of_the_world() -> None:
         futures = worlds_corpus.futures_of(player.kind)
         rng = random.Random(4)
         state, action = steps[2].state, steps[2].action
-        advise = partial(worlds_corpus._advised, player, steps[2], rng=rng)
+        advise = partial(worlds_corpus.advised, player, steps[2], rng=rng)
         makers = (evaluator_row, refiner_row)
         taught.append([make(state, action, advise, futures, rng) for make in makers])
     assert taught[0] == taught[1]

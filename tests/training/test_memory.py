@@ -60,7 +60,7 @@ def peak_of_training(folder: Path, agent: str, settings: dict[str, Any]) -> int:
         learner = Learner(str(folder), train.learner(0, **method.learner))
         push(learner, engine, 1)
         if learner.ema is not None:  # the engine's thread has made this copy, which stays
-            copied.append(sum(p.nbytes for p in engine._decoders["target"].model.parameters()))
+            copied.append(sum(p.nbytes for p in engine.decoders["target"].model.parameters()))
         for count in (1, 2 * train.micro_rows):
             batch = pack([row(i) for i in range(count)], ROW)
             learner.forward_backward(batch, loss)

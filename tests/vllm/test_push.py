@@ -36,7 +36,7 @@ def start(engine: VLLMEngine) -> Iterator[Any]:
 
 
 def plant(engine: VLLMEngine, fault: str) -> None:
-    for instance in engine._instances.values():
+    for instance in engine.instances.values():
         engine._call(instance._vllm.collective_rpc("plant", args=(fault,)))
 
 
@@ -64,7 +64,7 @@ def to_the_other_slot(engine: VLLMEngine, patch: pytest.MonkeyPatch) -> None:
 
     async def transfer(self: Instance, *args: Any) -> None:
         other: Slot = "target" if self.slot == "policy" else "policy"
-        await right(engine._instances[other], *args)
+        await right(engine.instances[other], *args)
 
     patch.setattr(Instance, "transfer", transfer)
 
@@ -107,7 +107,7 @@ def test_a_push_without_a_fault_passes(engine: VLLMEngine, start: Any, size: flo
 def test_the_prefix_cache_is_read_until_the_next_push(engine: VLLMEngine, start: Any) -> None:
     from vllm import SamplingParams
 
-    instance = engine._instances["policy"]
+    instance = engine.instances["policy"]
     prompt = [5] * (instance.block_size + 50)
 
     def cached_tokens() -> int:

@@ -60,7 +60,7 @@ class Encoder:
     def __init__(
         self, tokenizer: Tokenizer, prompts: RolePrompts, max_prompt_length: int, max_response_length: int
     ) -> None:
-        self._format = ChatFormat(tokenizer)
+        self.format = ChatFormat(tokenizer)
         self._prompts = prompts
         self._limits = max_prompt_length, max_response_length
         self.too_long = 0
@@ -117,7 +117,7 @@ class Encoder:
         return self._text_ids(prompt, action.text)
 
     def _text_ids(self, prompt: Prompt, text: str) -> list[int]:
-        tokenizer = self._format.tokenizer
+        tokenizer = self.format.tokenizer
         written = prompt.codec.encode(text).removeprefix(prompt.opening)
         ids: Sequence[int] = tokenizer(written, add_special_tokens=False)["input_ids"]
         assert tokenizer.eos_token_id is not None  # a model that is trained ends its answers
@@ -128,7 +128,7 @@ class Encoder:
         return list(state.prompt_ids) if state.prompt_ids else self._prompt_ids(prompt)
 
     def _prompt_ids(self, prompt: Prompt) -> list[int]:
-        return self._format.prompt_ids(SampleRequest(messages=prompt.messages))
+        return self.format.prompt_ids(SampleRequest(messages=prompt.messages))
 
     def _sequence(
         self, ids: list[int], answer: list[int], weight: float, group: int, loss: LossName

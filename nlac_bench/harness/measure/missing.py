@@ -93,7 +93,7 @@ def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> li
             "set --model to an existing folder, or to a Hugging Face id such as Qwen/Qwen2.5-0.5B-Instruct"
         )
         results.append(Missing(f"the model folder {name}, which does not exist", advice))
-    elif not _available(name):
+    elif not available(name):
         advice = f"connect to the network, or set --model to the folder of a downloaded copy of {name}"
         results.append(Missing(f"the weights of {name}, which are not in the Hugging Face cache", advice))
     return results
@@ -109,7 +109,7 @@ def _is_hub_id(name: str) -> bool:
     return True
 
 
-def _available(name: str) -> bool:
+def available(name: str) -> bool:
     """Return whether the weights of a Hugging Face id are in the local cache or on the hub."""
     from huggingface_hub import HfApi, try_to_load_from_cache
 

@@ -50,7 +50,7 @@ def _words(tensor: torch.Tensor) -> torch.Tensor:
 
 def _sum(words: torch.Tensor) -> torch.Tensor:
     """Return the sum of ``words`` as a tensor without dimensions."""
-    weights = _weights(words.device)
+    factors = block_weights(words.device)
     slab = _SLAB.get(words.device.type, _LARGE_SLAB) * _BLOCK
     while True:
         sums = []
@@ -59,17 +59,17 @@ def _sum(words: torch.Tensor) -> torch.Tensor:
             folded ^= part
             whole = folded.numel() // _BLOCK * _BLOCK
             if whole:
-                sums.append((folded[:whole].view(-1, _BLOCK).mul_(weights)).sum(1))
+                sums.append((folded[:whole].view(-1, _BLOCK).mul_(factors)).sum(1))
             if whole < folded.numel():
                 rest = folded[whole:]
-                sums.append(rest.mul_(weights[: rest.numel()]).sum()[None])
+                sums.append(rest.mul_(factors[: rest.numel()]).sum()[None])
         if len(sums) <= 1 and (not sums or sums[0].numel() <= 1):
             return sums[0][0] if sums else words.new_zeros(())
         words = torch.cat(sums)
 
 
 @functools.cache
-def _weights(device: torch.device) -> torch.Tensor:
+def block_weights(device: torch.device) -> torch.Tensor:
     """Return odd pseudo-random numbers, one for each word of a block."""
     numbers = torch.arange(1, _BLOCK + 1, dtype=torch.int64)
     for factor in (-7046029254386353131, -4658895280553007687, -7723592293110705685):  # of splitmix64

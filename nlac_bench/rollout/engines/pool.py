@@ -146,7 +146,7 @@ class EnginePool:
             except EngineError as error:
                 if error.kind not in LOST or self._closed:
                     raise
-                self._leave_out(number, error)
+                self.leave_out(number, error)
             finally:
                 self._router.end(number, samples)
         raise self._none_left()
@@ -167,14 +167,14 @@ class EnginePool:
         except EngineError as error:
             if error.kind not in LOST or self._closed:
                 return error
-            self._leave_out(number, error)
+            self.leave_out(number, error)
             return None
         if not used:
             self._router.admit(number)
             tell(f"{replica!r} has the weights of version {version} and is used again")
         return slope
 
-    def _leave_out(self, number: int, error: EngineError) -> None:
+    def leave_out(self, number: int, error: EngineError) -> None:
         if self._router.leave_out(number):
             left = len(self._router.replicas)
             text = f"{error}; its requests go to the other replicas, of which {left} are left"

@@ -97,7 +97,7 @@ def test_a_server_that_stops_in_a_broadcast_is_left_out_and_used_again(
     engine = connect(
         str(tiny.path()), [(s.url, "policy") for s in pair], timeout=60.0, weights_by="nccl"
     )  # fmt: skip
-    send, lost = Group.broadcast, Server._lost
+    send, lost = Group.broadcast, Server.lost
     stopped: list[Served] = []
 
     def stopping(self: Group, data: torch.Tensor) -> None:
@@ -115,7 +115,7 @@ def test_a_server_that_stops_in_a_broadcast_is_left_out_and_used_again(
     try:
         with monkeypatch.context() as patch:
             patch.setattr(Group, "broadcast", stopping)
-            patch.setattr(Server, "_lost", continuing)
+            patch.setattr(Server, "lost", continuing)
             engine.sync(ModelSource(perturbed(model, SIZES[0])), next(VERSIONS))
         told = capfd.readouterr().err
         # Which time limit passes first, that of the request or that of the step, depends on the machine.

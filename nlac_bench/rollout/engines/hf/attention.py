@@ -22,7 +22,7 @@ FEW = 8
 """Number of new tokens per row up to which reading the keys takes longer than computing with them."""
 
 
-def _rows_sdpa(
+def rows_sdpa(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -83,7 +83,7 @@ def _rows_sdpa(
     return output.transpose(1, 2).to(query_dtype).contiguous(), None
 
 
-AttentionInterface.register(NAME, _rows_sdpa)
+AttentionInterface.register(NAME, rows_sdpa)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 

@@ -61,7 +61,7 @@ class Batching(ABC):
     def __init__(self, decoders: dict[Slot, Decoder]) -> None:
         self.generated_tokens = 0
         """Number of tokens sampled so far, including unfinished samples; read by progress displays."""
-        self._decoders = decoders
+        self.decoders = decoders
         self._inbox: queue.SimpleQueue[Job | WorkerCall | None] = queue.SimpleQueue()
         self._waiting: deque[Row | WorkerCall] = deque()
         self._thread: threading.Thread | None = None
@@ -98,13 +98,13 @@ class Batching(ABC):
     def _work(self) -> None:
         while self._collect():
             self._begin_waiting()
-            for decoder in self._decoders.values():
+            for decoder in self.decoders.values():
                 try:
                     self._step(decoder)
                 except Exception as error:
                     self._fail_all(decoder, error)
         closed = EngineError(f"{self!r} was closed", "closed")
-        for item in [*self._waiting, *(row for d in self._decoders.values() for row in d.active)]:
+        for item in [*self._waiting, *(row for d in self.decoders.values() for row in d.active)]:
             _fail(item.future if isinstance(item, WorkerCall) else item.owner.future, closed)
 
     def _collect(self) -> bool:
@@ -185,11 +185,11 @@ class Batching(ABC):
         decoder.reset()
 
     def _busy(self) -> bool:
-        return any(decoder.active for decoder in self._decoders.values())
+        return any(decoder.active for decoder in self.decoders.values())
 
     def _decoder_of(self, slot: Slot) -> Decoder:
         try:
-            return self._decoders[slot]
+            return self.decoders[slot]
         except KeyError:
             raise NlacBenchError(f"the slot {slot!r} has no weights yet: sync it before sampling") from None
 

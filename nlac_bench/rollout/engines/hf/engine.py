@@ -93,7 +93,7 @@ class HFEngine(Batching):
         """Largest mean difference of the probe's log-probabilities after a sync."""
         self._format = ChatFormat(tokenizer)
         self._max_rows = max_rows
-        self._end_ids = _end_ids(model, tokenizer)
+        self.end_ids = end_ids(model, tokenizer)
         self._versions: dict[Slot, int] = {"policy": 0}
         super().__init__({"policy": self._decoder(model)})
 
@@ -116,7 +116,7 @@ class HFEngine(Batching):
         return cls(load_model(name, dtype).to(device), tokenizer, **options)
 
     def __repr__(self) -> str:
-        model = self._decoders["policy"].model
+        model = self.decoders["policy"].model
         return (
             f"HFEngine({model.config.name_or_path or type(model).__name__!r}, device={str(model.device)!r})"
         )
@@ -143,12 +143,12 @@ class HFEngine(Batching):
     @property
     def prompt_tokens(self) -> int:
         """Number of tokens of all prompts so far."""
-        return sum(decoder.prompt_tokens for decoder in list(self._decoders.values()))
+        return sum(decoder.prompt_tokens for decoder in list(self.decoders.values()))
 
     @property
     def cached_tokens(self) -> int:
         """Number of ``prompt_tokens`` whose keys and values were cached."""
-        return sum(decoder.cached_tokens for decoder in list(self._decoders.values()))
+        return sum(decoder.cached_tokens for decoder in list(self.decoders.values()))
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it.
@@ -218,7 +218,7 @@ class HFEngine(Batching):
             job.future.set_result(samples)
 
     def _sample(self, row: Row, job: Job, usage: Usage) -> Sample:
-        ended = bool(row.ids) and row.ids[-1] in self._end_ids
+        ended = bool(row.ids) and row.ids[-1] in self.end_ids
         text = str(self.tokenizer.decode(row.ids[: len(row.ids) - ended], skip_special_tokens=True))
         places = [at for at in (text.find(stop) for stop in row.sampling.stop) if at >= 0]
         if places:
@@ -233,10 +233,10 @@ class HFEngine(Batching):
         return Sample(text, finish, job.prompt, row.ids, row.logprobs, version, usage, calls)
 
     def _take_over(self, source: WeightSource, version: int, slot: Slot) -> float | None:
-        if slot not in self._decoders:
-            twin = copy.deepcopy(self._decoders["policy"].model)
-            self._decoders[slot] = self._decoder(twin)
-        decoder = self._decoders[slot]
+        if slot not in self.decoders:
+            twin = copy.deepcopy(self.decoders["policy"].model)
+            self.decoders[slot] = self._decoder(twin)
+        decoder = self.decoders[slot]
         decoder.reset()  # the cached keys and values belong to the old weights
         ids = probe_ids(self.tokenizer)
         before = forward_logprobs(decoder.model, ids, 1)
@@ -247,10 +247,10 @@ class HFEngine(Batching):
         return slope_of_change(before, after, expected, NOISE[decoder.model.dtype == torch.float32])
 
     def _decoder(self, model: Any) -> Decoder:
-        return Decoder(model.eval(), self._end_ids, self._max_rows, alone=self.deterministic)
+        return Decoder(model.eval(), self.end_ids, self._max_rows, alone=self.deterministic)
 
 
-def _end_ids(model: Any, tokenizer: Tokenizer) -> frozenset[int]:
+def end_ids(model: Any, tokenizer: Tokenizer) -> frozenset[int]:
     """Return the tokens that end an answer, from the model's generation settings and its tokenizer."""
     named = getattr(model.generation_config, "eos_token_id", None)
     listed = named if isinstance(named, list) else [named]

@@ -42,14 +42,14 @@ class ProcessEngine:
 
     def __init__(self, model: str, *, threads: int = 1, **options: object) -> None:
         self.model = model
-        self._child = EngineChild(f"an engine process of {model!r}", threads)
-        self._child.name = repr(self)
-        self.close = weakref.finalize(self, self._child.close)
+        self.child = EngineChild(f"an engine process of {model!r}", threads)
+        self.child.name = repr(self)
+        self.close = weakref.finalize(self, self.child.close)
         """Ends the process; requests that have not ended fail with ``EngineError``. Also called at exit."""
-        self._loading = self._child.call("load", model=model, options=options)
+        self._loading = self.child.call("load", model=model, options=options)
 
     def __repr__(self) -> str:
-        return f"ProcessEngine({self.model!r}, pid={self._child.pid})"
+        return f"ProcessEngine({self.model!r}, pid={self.child.pid})"
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
@@ -59,22 +59,22 @@ class ProcessEngine:
     @property
     def pid(self) -> int:
         """The process's number."""
-        return self._child.pid
+        return self.child.pid
 
     @property
     def generated_tokens(self) -> int:
         """Number of tokens sampled so far; at most a second old. Read by progress displays."""
-        return self._child.tokens
+        return self.child.tokens
 
     @property
     def prompt_tokens(self) -> int:
         """Number of tokens of all prompts so far; at most a second old."""
-        return self._child.prompts[0]
+        return self.child.prompts[0]
 
     @property
     def cached_tokens(self) -> int:
         """Number of ``prompt_tokens`` whose keys and values were cached."""
-        return self._child.prompts[1]
+        return self.child.prompts[1]
 
     @property
     def context(self) -> int:
@@ -97,12 +97,12 @@ class ProcessEngine:
             EngineError: the model failed, or the process has ended (kind ``connection`` or ``closed``).
             NlacBenchError: the chat template fails on the messages, or the slot has no weights yet.
         """
-        rows = await asyncio.wrap_future(self._child.call("sample", request=request))
+        rows = await asyncio.wrap_future(self.child.call("sample", request=request))
         return [sample_of(row) for row in rows]
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
         """See ``Engine.logprobs``."""
-        call = self._child.call("logprobs", ids=list(ids), prompt_len=prompt_len, slot=slot)
+        call = self.child.call("logprobs", ids=list(ids), prompt_len=prompt_len, slot=slot)
         return list(await asyncio.wrap_future(call))
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
@@ -115,7 +115,7 @@ class ProcessEngine:
             with WeightFile(source) as file:
                 return self.sync(file, version, slot)
         probe = list(source.logprobs(probe_ids(self.tokenizer), 1))
-        call = self._child.call("sync", path=str(source.path), probe=probe, version=version, slot=slot)
+        call = self.child.call("sync", path=str(source.path), probe=probe, version=version, slot=slot)
         synced = call.result()
         if synced["version"] != version:
             raise SyncError(f"the engine has version {synced['version']} after the sync to version {version}")

@@ -86,7 +86,7 @@ class VLLMEngine:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="nlac-bench-vllm", daemon=True)
         self._thread.start()
-        self._instances: dict[Slot, Instance] = {}
+        self.instances: dict[Slot, Instance] = {}
         self._running = 0
         self._idle = self._call(_event())
         self._open = self._call(_event())
@@ -138,7 +138,7 @@ class VLLMEngine:
                 return self.sync(file, version, slot)
         self._call(self._pause())
         try:
-            instance = self._instances.get(slot) or self._call(self._start(slot))
+            instance = self.instances.get(slot) or self._call(self._start(slot))
             return push(instance, source, version, self.sync_tolerance, self._call)
         finally:
             self._call(self._resume())
@@ -148,10 +148,10 @@ class VLLMEngine:
         if not self._thread.is_alive():
             return
         atexit.unregister(self.close)
-        for instance in self._instances.values():
+        for instance in self.instances.values():
             self._call(instance.stop_reading())
             instance.close()
-        self._instances = {}
+        self.instances = {}
         self._call(_let_tasks_end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
@@ -178,17 +178,17 @@ class VLLMEngine:
         self._loop.run_forever()
 
     async def _start(self, slot: Slot) -> Instance:
-        self._instances[slot] = Instance(slot, self.model, self._options)
-        return self._instances[slot]
+        self.instances[slot] = Instance(slot, self.model, self._options)
+        return self.instances[slot]
 
     def _instance(self, slot: Slot) -> Instance:
-        if slot not in self._instances:
+        if slot not in self.instances:
             raise NlacBenchError(f"the slot {slot!r} has no weights yet; call sync before sampling from it")
-        if not self._instances[slot].intact:
+        if not self.instances[slot].intact:
             raise NlacBenchError(
                 f"the last sync of the slot {slot!r} failed; call sync before sampling from it"
             )
-        return self._instances[slot]
+        return self.instances[slot]
 
     async def _sample(self, request: SampleRequest) -> list[Sample]:
         self._instance(request.slot)

@@ -107,7 +107,7 @@ class Server:
         """
         self._found = await look(self.http, self.model, self._weights_by)
         if self._found.problems:
-            raise self._lost("; ".join(self._found.problems))
+            raise self.lost("; ".join(self._found.problems))
 
     async def generate(self, prompt: Sequence[int], arguments: Mapping[str, Any]) -> Generated:
         """Answer ``prompt``.
@@ -131,7 +131,7 @@ class Server:
                 raise ValueError(f"finish_reason is {finish!r}")
             labels = {str(span["version"]) for span in versions}
         if labels - {self._label} or (ids and not labels):
-            raise self._lost(self._other_weights(", ".join(sorted(labels))))
+            raise self.lost(self._other_weights(", ".join(sorted(labels))))
         if "cached_tokens" in details:
             self.prompt_tokens += len(prompt)
             self.cached_tokens += int(details["cached_tokens"])
@@ -173,7 +173,7 @@ class Server:
         except (TransientFault, RefusedError) as fault:
             if "digests:" in str(fault):
                 raise SyncError(f"vLLM refused the weights of version {version}: {fault}") from None
-            raise self._lost(str(fault)) from None
+            raise self.lost(str(fault)) from None
         finally:
             with contextlib.suppress(TransientFault, RefusedError):  # the weights' version is checked next
                 await self.http.post("/resume", timeout=QUICK_S)
@@ -218,7 +218,7 @@ class Server:
         try:
             label = (await self.http.get("/weight_info"))["weight_version"]
         except (TransientFault, RefusedError, TypeError, LookupError) as error:
-            raise self._lost(str(error)) from None
+            raise self.lost(str(error)) from None
         if label != self._label:
             raise SyncError(self._other_weights(str(label)))
 
@@ -236,9 +236,9 @@ class Server:
         except RefusedError as error:
             if error.status == 400:  # the request is at fault, not the server
                 raise EngineError(str(error), "refused") from None
-            raise self._lost(str(error)) from None
+            raise self.lost(str(error)) from None
         except EngineError as error:
-            raise self._lost(str(error)) from None
+            raise self.lost(str(error)) from None
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
@@ -246,7 +246,7 @@ class Server:
         try:
             yield
         except (TypeError, LookupError, ValueError) as error:
-            raise self._lost(f"unexpected reply: {type(error).__name__}: {error}") from None
+            raise self.lost(f"unexpected reply: {type(error).__name__}: {error}") from None
 
     def _other_weights(self, label: str) -> str:
         return (
@@ -254,6 +254,6 @@ class Server:
             "another program replaced its weights"
         )
 
-    def _lost(self, why: str) -> EngineError:
+    def lost(self, why: str) -> EngineError:
         self.intact, self.group = False, ""
         return EngineError(f"the server {self.http} ({self.slot}) is left out: {why}", "connection")
