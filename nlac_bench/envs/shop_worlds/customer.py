@@ -37,11 +37,6 @@ class WaitingCustomer(ScriptedUser):
         self._news: tuple[str, ...] = ()
         self._receipt = ""
 
-    @property
-    def agreed(self) -> bool:
-        """Whether the customer has said yes to a proposal of the present request."""
-        return self._now.agreed
-
     def hear(self, news: Sequence[str], pending: bool, receipt: str) -> None:
         """Set which requests have failed since the last call, whether others are still to be checked, and the
         ``receipt`` of all changes so far."""

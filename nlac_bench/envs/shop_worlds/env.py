@@ -13,8 +13,10 @@ from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Evidence
 from nlac_bench.envs.shop_worlds.tasks import TASKS, case_of
 from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, OPEN, procedures_of
 from nlac_bench.envs.tau.actions import CallAction, Message, parse_action, render_call, render_message
+from nlac_bench.envs.tau.consent import consented
 from nlac_bench.envs.tau.env import ServiceState, TauEnv
 from nlac_bench.envs.tau.selection import selected_tasks
+from nlac_bench.envs.tau.shaping import RewardRule
 from nlac_bench.envs.text_env import EndReason, Outcome
 
 
@@ -87,13 +89,14 @@ class ShopWorldsEnv(TauEnv):
 
     ## Version History
     * v0: first release. Its ``env_version`` is "2" since customers name the item id of the variant that they
-      want instead of another, and say at the end how their requests were handled and should have been.
+      want instead of another, and say at the end how their requests were handled and should have been. It is
+      "3" since a yes makes a request ``confirmed`` only if the message that got it names the request.
     """
 
     name = "shop_worlds"
     splits = tuple(TASKS)
     domain_name = "retail"
-    env_version: ClassVar[str] = "2"
+    env_version: ClassVar[str] = "3"
 
     def __init__(
         self,
@@ -122,7 +125,7 @@ class ShopWorldsEnv(TauEnv):
             )
         self._procedures = procedures_of(world)
         domain = load_world(world, rules)
-        self.played_world, self.rules, self.reward = world, rules, "original"
+        self.played_world, self.rules, self._rule = world, rules, RewardRule.parse("original")
         self._serve(domain, selected_tasks(domain, split, level, None), split, render_mode)
         self.user_kind, self.floors_only = "scripted", False
         self._new_user = WaitingCustomer(domain)
@@ -176,12 +179,17 @@ class ShopWorldsEnv(TauEnv):
         state = self._state
         order = state.db.get("orders", arguments["order_id"])
         original = order["payment_history"][0]["payment_method_id"]  # changes are added behind it
-        return Evidence(arguments, state.user.agreed, state.looked_up, original)
+        agreed = consented(state.writes[-1], list(zip(state.said, state.heard[1:], strict=True)))
+        return Evidence(arguments, agreed, state.looked_up, original)
 
     def _check(self, step: float) -> None:
         state = self._state
         state.filed, news = check(state.filed, step, state.db)
         state.user.hear(news, pending=bool(state.filed), receipt=receipt(state.handled))
+
+    def _conduct(self, transferred: bool) -> dict[str, float]:
+        """Return no graded parts: the procedures say what is asked and looked up."""
+        return {}
 
     def _grade(self, outcome: Outcome, stopped_by: EndReason) -> None:
         self._check(float("inf"))

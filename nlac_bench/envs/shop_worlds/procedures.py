@@ -19,7 +19,7 @@ Procedure: TypeAlias = tuple[str, ...]
 class Evidence:
     """The shop's knowledge about a call that changes an order.
 
-    ``agreed``: the customer has said yes to the agent's proposal of this request. ``looked_up``: the look-up
+    ``agreed``: the customer has said yes to a message that names this request. ``looked_up``: the look-up
     tools that the agent has called before, each once, in the order of their last calls. ``original``: the
     payment method with which the order was paid.
     """

@@ -15,6 +15,7 @@ from nlac_bench.envs.tau.actions import (
     render_call,
     render_message,
 )
+from nlac_bench.envs.tau.conduct import LOOK_UPS, Course, conduct
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, DomainName, GoldCall, Task, load_official
 from nlac_bench.envs.tau.embedded import SPLITS, load_embedded
@@ -22,10 +23,12 @@ from nlac_bench.envs.tau.invoke import TRANSFER, invoke
 from nlac_bench.envs.tau.reward import TauGrader
 from nlac_bench.envs.tau.sampling import gather, random_call
 from nlac_bench.envs.tau.selection import selected_tasks
+from nlac_bench.envs.tau.shaping import RewardRule
 from nlac_bench.envs.tau.users.base import User, UserKind
 from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
 from nlac_bench.envs.tau.users.offline import RecordedConversation
+from nlac_bench.envs.tau.writes import WRITES, Write
 from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
 from nlac_bench.types import ChatFn, Info, ToolSchema
@@ -44,6 +47,10 @@ class ServiceState:
     heard: list[str] = field(default_factory=list)
     gold_done: int = 0
     """Number of gold calls that have been made in order; the oracle continues from there."""
+    writes: tuple[Write, ...] = ()
+    """The calls of tools that change the database, also those that a tool refused."""
+    looked_up: bool = False
+    """Whether a tool has found the user before the first call that changed the database."""
 
     def copy(self) -> Self:
         """Return an independent copy."""
@@ -71,7 +78,9 @@ class TauEnv(TextEnv):
     0 until the end, then 1 if the database equals the one after the gold actions and the user was told every
     required output, else 0. ``reward="original"`` searches outputs as τ-bench does, where "100" satisfies
     "10"; with ``"strict"`` it does not. Both are in ``info["reward_parts"]`` at each graded end, with
-    ``r_actions`` and ``r_outputs``.
+    ``r_actions`` and ``r_outputs``; the graded parts of ``nlac_bench.envs.tau.conduct``, which say how
+    decently the agent has worked, are there at each end. For training, ``shaped@{"consented": 0.2}`` adds to
+    the original reward the weight times the difference between a part and its best value; boards refuse it.
 
     ## Episode End
     An episode ends when the user says ``###STOP###``, when the agent calls ``transfer_to_human_agents``, or
@@ -103,7 +112,9 @@ class TauEnv(TextEnv):
     * ``user``: the kind of user. The default is ``scripted`` if the tasks have one, else ``llm`` with a
       ``chat`` and ``none`` without.
     * ``chat``: function that calls the model of users that have one.
-    * ``reward``: ``original`` or ``strict``.
+    * ``reward``: ``original``, ``strict`` or ``shaped@`` with weights of the graded parts as JSON: positive
+      ones of ``identified`` and ``consented``, negative ones of ``violations``, ``needless_transfer`` and
+      ``steps_over_oracle``.
     * ``tasks``: the ids (or indices) to play, or ``clean``: all except those whose gold answer is known to
       be wrong.
     * ``replies``: for ``replay``, a file of JSON lines, each the return value of ``conversation()``.
@@ -138,16 +149,14 @@ class TauEnv(TextEnv):
         level: Literal["easy", "medium", "hard"] | None = None,
         user: UserKind | None = None,
         chat: ChatFn | None = None,
-        reward: Literal["original", "strict"] = "original",
+        reward: str = "original",
         tasks: Literal["clean"] | Sequence[str | int] | None = None,
         replies: str | os.PathLike[str] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if reward not in ("original", "strict"):
-            raise ValueError(f"reward must be 'original' or 'strict', got {reward!r}")
+        self._rule = RewardRule.parse(reward)
         if chat is not None and not callable(chat):
             raise TypeError(f"chat must be a function that calls a model, got {chat!r:.80}")
-        self.reward = reward
         name = self.domain_name
         if data == "embedded":
             domain, self.splits = load_embedded(name, split), SPLITS
@@ -214,7 +223,13 @@ class TauEnv(TextEnv):
 
     def _call(self, call: CallAction) -> Outcome:
         state = self._state
+        before = state.db.fork() if call.name in WRITES[self.domain_name] else None
         result = invoke(self._grader.tools, state.db, call.name, call.arguments)
+        if before is not None:
+            write = Write(call.name, call.arguments, before, len(state.said), result.error, state.writes)
+            state.writes = (*state.writes, write)
+        elif not result.error and all(write.failed for write in state.writes):
+            state.looked_up |= self._finds_user(call, result.observation)
         gold = self._gold_calls()
         if state.gold_done < len(gold):
             due = gold[state.gold_done]
@@ -226,18 +241,36 @@ class TauEnv(TextEnv):
             self._grade(outcome, "agent_stop")
         return outcome
 
+    def _finds_user(self, call: CallAction, found: str) -> bool:
+        """Return whether a call without an error was a look-up that found the user of the task."""
+        user_id = self._state.task.user_id
+        if call.name not in LOOK_UPS[self.domain_name]:
+            return False
+        return user_id in (found, call.arguments.get("user_id"))
+
     def _grade(self, outcome: Outcome, stopped_by: EndReason) -> None:
         state = self._state
         parts = self._grader.judge(state.task, state.db, state.said).parts()
+        parts |= self._conduct(transferred=stopped_by == "agent_stop")
         outcome.reward_parts = parts
-        outcome.reward = parts[self.reward]
-        outcome.success = outcome.reward == 1.0
+        outcome.reward = self._rule.reward(parts)
+        outcome.success = parts[self._rule.part] == 1.0
         outcome.end_reason = "success" if outcome.success else stopped_by
 
     def _out_of_steps(self, outcome: Outcome) -> Outcome:
         """Return reward 0 without grading, as in the original, whose agents stop at the limit."""
-        outcome.reward_parts = {"original": 0.0, "strict": 0.0}
+        parts = {"original": 0.0, "strict": 0.0, **self._conduct(transferred=False)}
+        outcome.reward_parts, outcome.reward = parts, self._rule.reward(parts)
         return super()._out_of_steps(outcome)
+
+    def _conduct(self, transferred: bool) -> dict[str, float]:
+        """Return the graded parts of the reward at the end of an episode."""
+        state = self._state
+        course = Course(
+            self.domain_name, state.task, state.said, state.heard, state.writes, state.looked_up, self._steps,
+            transferred,
+        )  # fmt: skip
+        return conduct(course)
 
     def policy(self) -> str:
         """Return the domain's policy."""
@@ -249,7 +282,11 @@ class TauEnv(TextEnv):
 
     def conditions(self) -> dict[str, Any]:
         """Return the user, the hashes of its prompts, and the reward rule."""
-        return {"user": self.user_kind, "user_prompts": prompt_hashes(self.user_kind), "reward": self.reward}
+        return {
+            "user": self.user_kind,
+            "user_prompts": prompt_hashes(self.user_kind),
+            "reward": self._rule.name,
+        }
 
     # --- players without a model ----------------------------------------------------------------
 

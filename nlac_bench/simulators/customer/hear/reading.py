@@ -7,6 +7,7 @@ reports, refuses, transfers. The database is not used, and nothing here depends 
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Self
 
 from nlac_bench.simulators.customer.hear import signals
@@ -55,6 +56,11 @@ class MessageReading:
     more: bool
     complete: bool
     wait: bool
+
+    @classmethod
+    def of(cls, message: str) -> "MessageReading":
+        """Return the reading of ``message``."""
+        return read(message)
 
     @property
     def asks(self) -> frozenset[str]:
@@ -130,6 +136,7 @@ class MessageReading:
         )
 
 
+@lru_cache(maxsize=128)  # the user reads a message when it comes, and the reward when it looks for consent
 def read(message: str) -> MessageReading:
     """Parse ``message``."""
     parts = units(message)
