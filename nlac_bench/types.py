@@ -109,6 +109,8 @@ class Turn:
 
 CONTENT_FILTER = "content_filter"
 """``end_reason`` of an episode that a content filter stopped: not scored, and not played again."""
+SHAPED = "shaped@"
+"""Begins the name of a reward that is shaped for training; boards take no such rewards."""
 
 
 @dataclass(slots=True)

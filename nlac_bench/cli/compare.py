@@ -11,7 +11,7 @@ from nlac_bench.stats.compare import compare as compare_two
 from nlac_bench.stats.compare import compare_all, comparison_table
 from nlac_bench.stats.compare_seeds import compare_algorithms
 from nlac_bench.stats.pairing import MeasuredRun
-from nlac_bench.stats.score import rescore
+from nlac_bench.stats.score import PARTS, ScoreByParts, rescore
 from nlac_bench.stats.summary import summarise, summary_of
 
 
@@ -19,7 +19,10 @@ def score(
     folder: Annotated[Path, typer.Argument(help="Folder of the run.")],
     by: Annotated[
         str | None,
-        typer.Option(help="A reward part to score by, such as 'strict' (τ); default: that of the run."),
+        typer.Option(
+            help="A reward part to score by, such as 'strict' (τ), or 'parts' for the mean of each; default: "
+            "that of the run."
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -27,10 +30,14 @@ def score(
 
     No episode is played, and the run's folder is not changed.
 
-    Example:
+    Examples:
       nlac-bench score runs/tau_retail-react-20260101-120000 --by strict
+      nlac-bench score runs/tau_retail-react-20260101-120000 --by parts
     """
     run_folder = RunFolder.open(folder)
+    if by == PARTS:
+        show(ScoreByParts.read(run_folder), as_json)
+        return
     if by is None:
         show(summarise(run_folder), as_json)
         return

@@ -8,9 +8,18 @@ them escapes them.
 
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from nlac_bench.agents.names import FLOORS
+from nlac_bench.types import SHAPED
 
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -73,6 +82,15 @@ class BoardKey(EntryPart):
     rules: dict[Name, JsonValue] = Field(default_factory=dict, max_length=100)
     simulator: Simulator | None = None
     limits: Limits = Limits()
+
+    @field_validator("reward")
+    @classmethod
+    def _unshaped(cls, reward: str | None) -> str | None:
+        if reward is not None and reward.startswith(SHAPED):
+            raise ValueError(
+                "boards take no shaped rewards, which are for training: measure with the original"
+            )
+        return reward
 
 
 class Tokens(EntryPart):

@@ -146,6 +146,10 @@ def test_run_score_compare_resume(tmp_path: Path) -> None:
     assert algorithms["verdict"] == "A better" and len(algorithms["b"]["seeds"]) == 3
     strict = one_json(nlac_bench("score", str(tmp_path / "oracle"), "--by", "strict", "--json"))
     assert strict["success"] == 1.0
+    by_parts = one_json(nlac_bench("score", str(tmp_path / "oracle"), "--by", "parts", "--json"))
+    assert by_parts["success"] == by_parts["parts"]["original"] == 1.0
+    assert by_parts["parts"]["violations"] == by_parts["parts"]["steps_over_oracle"] == 0.0
+    assert set(by_parts["part_episodes"].values()) == {12}
     again = one_json(nlac_bench("resume", str(tmp_path / "oracle"), "--json"))
     assert again["success"] == 1.0 and again["scored"] == 12
     assert {p.name for p in (tmp_path / "oracle").iterdir()} >= {

@@ -15,7 +15,14 @@ from nlac_bench.envs.shop_worlds.customer import WaitingCustomer
 from nlac_bench.envs.shop_worlds.domain import load_world
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.office import DELAY, ON_HOLD
-from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure, described, name_of
+from nlac_bench.envs.shop_worlds.procedures import (
+    CONSENT,
+    KIND_OF_TOOL,
+    KINDS,
+    Procedure,
+    described,
+    name_of,
+)
 from nlac_bench.envs.shop_worlds.tasks import TASKS, case_of, cases
 from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, MEASURED, OPEN, SPARE, procedures_of
 from nlac_bench.envs.tau.embedded import load_embedded
@@ -342,11 +349,63 @@ def customer_of(kind: str) -> tuple[WaitingCustomer, str]:
     ],
 )
 def test_a_yes_is_recognised_in_free_wording(asked: str) -> None:
-    customer, _ = customer_of("cancel")
-    assert not customer.agreed
-    order = case_of(EASY_OF["cancel"]).requests[0].order_id
-    asyncio.run(customer.reply(asked.format(order=order)))
-    assert customer.agreed
+    assert handled("cancel", asked) == "confirmed"
+
+
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if CONSENT in kind.choices])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Am I speaking with {name}?",
+        "I have your order {order} here. Is {email} still your email?",
+        "I can {do} for you. Am I speaking with {name}?",
+        "I can {do} for you. First, is {email} still your email?",
+        "Do you confirm?",
+        "Shall I go ahead?",
+        "I would {other}. Do you confirm?",
+    ],
+)
+def test_a_yes_to_something_else_leaves_a_request_unconfirmed(kind: str, asked: str) -> None:
+    assert handled(kind, asked) == "at_once"
+
+
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if CONSENT in kind.choices])
+def test_a_yes_to_the_request_confirms_it(kind: str) -> None:
+    for asked in ("Shall I {do}?", "I would {do}. Do you confirm (yes or no)?", "I'll {do}, is that right?"):
+        assert handled(kind, asked) == "confirmed"
+
+
+_DO: dict[str, str] = {
+    "cancel": "cancel order {order}",
+    "modify_items": "change the {item} in order {order} to the variant that you described",
+    "order_address": "change the address of order {order} to {street}",
+    "order_payment": "change the payment of order {order} to {method}",
+}
+
+
+def handled(kind: str, asked: str) -> str:
+    """Return whether a request was handled as ``confirmed`` or ``at_once`` after the message ``asked``."""
+    env, case = ShopWorldsEnv(world=0), case_of(EASY_OF[kind])
+    (request,) = case.requests
+    person, goal = case.script.person, request.goal
+    values = {
+        "order": request.order_id, "name": f"{person.first_name} {person.last_name}", "email": person.email,
+        "item": goal.items[0].product if goal.items else "", "method": request.chosen,
+        "street": goal.address["address1"] if goal.address else "",
+    }  # fmt: skip
+    other = "cancel" if kind != "cancel" else "order_address"
+    filled = {
+        "do": _DO[kind].format(**values),
+        "other": _DO[other].format(**{**values, "street": "1 Elm Road"}),
+    }
+    env.reset(seed=0, options={"task_id": EASY_OF[kind]})
+    look_up(env, person, "email")
+    env.step(asked.format(**values, **filled))
+    gold = request.gold(KINDS[kind].procedures[0])
+    _, _, _, _, info = env.step(json.dumps({"name": gold.name, "arguments": gold.kwargs}))
+    assert info["tool_error"] is None
+    ((way, _),) = env._state.handled
+    return "confirmed" if "confirmed" in way else "at_once"
 
 
 @pytest.mark.parametrize(
@@ -363,7 +422,7 @@ def test_a_yes_is_recognised_in_free_wording(asked: str) -> None:
 def test_a_customer_leaves_the_procedure_to_the_shop(kind: str, asked: str) -> None:
     customer, _ = customer_of(kind)
     reply = asyncio.run(customer.reply(asked))
-    assert "your shop" in reply and not customer.agreed
+    assert "your shop" in reply
     assert not any(word in reply for word in ("mistake", "no longer", "gift", "original"))
 
 
@@ -388,8 +447,8 @@ def test_a_proposal_of_either_method_or_reason_is_accepted() -> None:
         item = request.goal.items[0].product if request.goal.items else ""
         for choice in choices:
             customer, _ = customer_of(kind)
-            asyncio.run(customer.reply(said.format(order=request.order_id, item=item, choice=choice)))
-            assert customer.agreed, (kind, choice)
+            reply = asyncio.run(customer.reply(said.format(order=request.order_id, item=item, choice=choice)))
+            assert reply.startswith("Yes"), (kind, choice)
 
 
 def test_a_copy_of_a_waiting_customer_is_independent() -> None:

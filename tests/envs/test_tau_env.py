@@ -20,6 +20,7 @@ from nlac_bench.envs.tau.actions import render_call
 from nlac_bench.envs.tau.domain import load_official
 from nlac_bench.envs.tau.invoke import TRANSFER
 from nlac_bench.envs.tau.selection import CORRECTED_GOLD, FAILING_GOLD
+from nlac_bench.envs.tau.shaping import BEST
 from nlac_bench.envs.tau.users import OPENING, STOP
 from nlac_bench.errors import DataError, EnvInfraError, UnknownIdError
 from nlac_bench.types import ChatReply, Messages, Role, Usage
@@ -33,6 +34,8 @@ OFFICIAL = [
     (TauAirlineEnv, "test"),
 ]
 HAND_OVER = render_call(TRANSFER, {"summary": "x"})
+PARTS = {"original", "strict", "r_actions", "r_outputs", *BEST}
+"""The parts of the reward at a graded end."""
 LOOK = {
     "tau_retail": '{"name": "list_all_product_types", "arguments": {}}',
     "tau_airline": '{"name": "list_all_airports", "arguments": {}}',
@@ -173,7 +176,7 @@ def test_a_transfer_ends_the_episode_whatever_its_arguments(env: TauEnv, argumen
     assert terminated
     assert not truncated
     assert info["end_reason"] == ("success" if info["success"] else "agent_stop")
-    assert set(info["reward_parts"]) == {"original", "strict", "r_actions", "r_outputs"}
+    assert set(info["reward_parts"]) == PARTS
     with pytest.raises(ResetNeeded):
         env.step("Hello?")
 
@@ -188,7 +191,8 @@ def test_thirty_steps_end_it_without_a_check(env: TauEnv) -> None:
         _, reward, terminated, truncated, info = env.step(action)
     assert (reward, terminated, truncated) == (0.0, True, False)
     assert (info["success"], info["end_reason"]) == (False, "max_steps")
-    assert info["reward_parts"] == {"original": 0.0, "strict": 0.0}
+    assert set(info["reward_parts"]) == PARTS - {"r_actions", "r_outputs"}
+    assert info["reward_parts"]["original"] == info["reward_parts"]["strict"] == 0.0
 
 
 def test_an_end_at_the_thirtieth_step_is_graded(env: TauEnv) -> None:
@@ -218,7 +222,7 @@ def test_gold_never_shows(env: TauEnv) -> None:
         if call.kwargs:
             assert json.dumps(dict(call.kwargs)) not in shown
     *_, info = env.step(HAND_OVER)
-    assert set(info["reward_parts"]) == {"original", "strict", "r_actions", "r_outputs"}
+    assert set(info["reward_parts"]) == PARTS
 
 
 # --- fork ---------------------------------------------------------------------------------------

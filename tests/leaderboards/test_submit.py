@@ -317,6 +317,13 @@ def test_a_part_of_the_split_is_only_a_partial_entry(tmp_path: Path) -> None:
     assert read_entry(Path(made["path"])).partial
 
 
+def test_a_shaped_reward_is_refused(tmp_path: Path) -> None:
+    env = json.dumps({"level": "easy", "reward": 'shaped@{"consented": 0.2}'})
+    play(tmp_path / "shaped", f"tau_retail@{env}", "oracle", "--limit", "2")
+    refused = submit(tmp_path / "shaped", "--partial", "--out", tmp_path / "out", status=2)
+    assert "boards take no shaped rewards" in refused["said"] and not (tmp_path / "out").exists()
+
+
 def test_partial_does_not_accept_an_altered_run(copies: Path, tmp_path: Path) -> None:
     another_seed(copies / "game")
     assert (

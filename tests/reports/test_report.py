@@ -240,6 +240,22 @@ def test_a_run_is_compared_with_its_highest_floor(tmp_path: Path) -> None:
     assert "It is better than the highest floor (random, 0.000)" in report_of([str(high)]).verdict
 
 
+def test_parts_of_the_reward_are_reported_where_they_were_recorded(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", [WON, LOST, WON, OWED])
+    make_run(folder / REFERENCES / "random", [LOST] * 4, agent="random")
+    assert "parts" not in [each.id for each in report_of([str(folder)]).sections]
+    rows = [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
+    for row, broken in zip(rows, (0.0, 3.0, 0.0), strict=True):
+        row["info"]["reward_parts"] = {"original": float(row["success"]), "violations": broken}
+    (folder / "episodes.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (found,) = section(report_of([str(folder)]), "parts").tables
+    assert by_first(found.table) == {
+        "random": {"": "random", "original": None, "violations": None},
+        "react": {"": "react", "original": pytest.approx(2 / 3), "violations": 1.0},
+    }
+    assert "violations" in report_of([str(folder)]).to_html()
+
+
 def test_a_report_says_what_was_measured() -> None:
     folder = Path("run")
     conditions = {

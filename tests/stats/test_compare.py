@@ -20,7 +20,7 @@ from nlac_bench.stats.distributions import t_quantile
 from nlac_bench.stats.intervals import paired_bounds, paired_interval, paired_sums
 from nlac_bench.stats.outcomes import Counts, outcomes_of
 from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
-from nlac_bench.stats.score import rescore
+from nlac_bench.stats.score import PartMeans, ScoreByParts, rescore
 from nlac_bench.stats.seed_errors import algorithm_error, hierarchical_error
 from nlac_bench.stats.summary import summarise, summary_of
 from nlac_bench.types import Episode, Turn, Usage
@@ -359,6 +359,46 @@ def test_scoring_again_by_another_rule(tmp_path: Path) -> None:
     with pytest.raises(NlacBenchError, match="has no reward part 'lenient'; it has 'original', 'strict'"):
         rescore(run, "lenient")
     assert (path / "episodes.jsonl").read_bytes() == before
+
+
+def test_means_of_parts_are_over_tasks_and_leave_out_what_was_not_recorded(tmp_path: Path) -> None:
+    """Also in a run that an earlier version began, whose episodes have fewer parts."""
+    plan = plan_episodes(["t0", "t1"], 2, 0)
+    parts = [{"original": 1.0}, {"original": 1.0, "violations": 3.0}, {"original": 0.0, "violations": 0.0}]
+    with RunWriter.create(
+        tmp_path / "run", config={}, conditions=CONDITIONS, subject={"agent": "a"}, plan=plan
+    ) as writer:
+        for item, part in zip(sorted(plan, key=lambda item: item.key), parts, strict=False):
+            played = episode(item, part["original"])
+            played.info["reward_parts"] = part
+            writer.append(played)
+        writer.append(episode(sorted(plan, key=lambda item: item.key)[3], 1.0))
+    scored = ScoreByParts.read(RunFolder.open(tmp_path / "run"))
+    assert scored.parts.means == {"original": 0.5, "violations": 1.5}, "t0: 3, t1: 0"
+    assert scored.parts.episodes == {"original": 3, "violations": 2}
+    found = scored.to_json()
+    assert found["parts"] == scored.parts.means and found["part_episodes"] == scored.parts.episodes
+    assert found["success"] == 0.75 and "violations" in scored.to_text()
+
+
+@pytest.mark.parametrize("value", ["1", None, float("nan"), [1.0]])
+def test_a_part_that_is_no_number_is_named(value: object, tmp_path: Path) -> None:
+    plan = plan_episodes(["t0"], 1, 0)
+    with RunWriter.create(
+        tmp_path / "run", config={}, conditions=CONDITIONS, subject={"agent": "a"}, plan=plan
+    ) as writer:
+        played = episode(plan[0], 1.0)
+        played.info["reward_parts"] = {"original": value}
+        writer.append(played)
+    with pytest.raises(NlacBenchError, match=r"the part 'original' of the reward of episode \('t0', 0\)"):
+        PartMeans.read(RunFolder.open(tmp_path / "run"))
+
+
+def test_a_run_without_parts_has_none(tmp_path: Path) -> None:
+    make_run(tmp_path / "run", lambda t, k: True, tasks=2)
+    run = RunFolder.open(tmp_path / "run")
+    assert ScoreByParts.read(run).to_json()["parts"] == {}
+    assert "no episode has parts" in ScoreByParts.read(run).to_text()
 
 
 def test_a_table_says_what_it_leaves_out(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ LOOK_UPS: Mapping[DomainName, tuple[str, ...]] = {
 class Course:
     """The course of an episode.
 
-    ``said`` and ``heard`` are the messages of the agent and of the user, who speaks first. ``looked_up``: one
-    of ``LOOK_UPS`` has found the user before the first call that changed the database. ``steps`` counts all
-    actions of the agent. ``transferred``: the last one handed over to a human.
+    ``said`` and ``heard`` are the messages of the agent and of the user, who speaks first. ``found_user``:
+    one of ``LOOK_UPS`` has found the user before the first call that changed the database. ``steps`` counts
+    all actions of the agent. ``transferred``: the last one handed over to a human.
     """
 
     domain: DomainName
@@ -36,7 +36,7 @@ class Course:
     said: Sequence[str]
     heard: Sequence[str]
     writes: Sequence[Write]
-    looked_up: bool
+    found_user: bool
     steps: int
     transferred: bool
 
@@ -78,7 +78,7 @@ def _identified(course: Course, first: Write) -> bool:
     told = course.domain == "airline" and any(
         course.task.user_id in message for message in course.heard[: first.said + 1]
     )
-    return course.looked_up or told
+    return course.found_user or told
 
 
 def steps_over_oracle(course: Course) -> int:

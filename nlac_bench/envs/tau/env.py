@@ -49,7 +49,7 @@ class ServiceState:
     """Number of gold calls that have been made in order; the oracle continues from there."""
     writes: tuple[Write, ...] = ()
     """The calls of tools that change the database, also those that a tool refused."""
-    looked_up: bool = False
+    found_user: bool = False
     """Whether a tool has found the user before the first call that changed the database."""
 
     def copy(self) -> Self:
@@ -229,7 +229,7 @@ class TauEnv(TextEnv):
             write = Write(call.name, call.arguments, before, len(state.said), result.error, state.writes)
             state.writes = (*state.writes, write)
         elif not result.error and all(write.failed for write in state.writes):
-            state.looked_up |= self._finds_user(call, result.observation)
+            state.found_user |= self._finds_user(call, result.observation)
         gold = self._gold_calls()
         if state.gold_done < len(gold):
             due = gold[state.gold_done]
@@ -267,8 +267,8 @@ class TauEnv(TextEnv):
         """Return the graded parts of the reward at the end of an episode."""
         state = self._state
         course = Course(
-            self.domain_name, state.task, state.said, state.heard, state.writes, state.looked_up, self._steps,
-            transferred,
+            self.domain_name, state.task, state.said, state.heard, state.writes, state.found_user,
+            self._steps, transferred,
         )  # fmt: skip
         return conduct(course)
 

@@ -5,8 +5,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nlac_bench.types import SHAPED
+
 RULES = ("original", "strict")
-SHAPED = "shaped@"
 BEST = {
     "identified": 1.0,
     "consented": 1.0,

@@ -9,6 +9,7 @@ from nlac_bench.reports.figures.forest import forest
 from nlac_bench.reports.report.outcomes import (
     denominators_section,
     failures_section,
+    parts_section,
     success_section,
     tasks_section,
     unscored_section,
@@ -70,6 +71,7 @@ def run_report(folder: Path) -> ReportPage:
         curves_section([measurement]) if measurement.trains else None,
         tasks_section(flips, metric),
         failures_section(flips, metric),
+        parts_section(subjects),
         cost_section([measurement]),
         critiques_section([measurement]),
         unscored_section(subjects, metric),
@@ -114,6 +116,7 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
         curves_section(runs) if any(each.trains for each in runs) else None,
         tasks_section(owns, metric),
         failures_section(owns, metric),
+        parts_section(subjects),
         cost_section(runs),
         critiques_section(runs),
         unscored_section(subjects, metric),

@@ -12,6 +12,7 @@ from nlac_bench.reports.report.ends import end_in_words
 from nlac_bench.reports.report.page import NumbersTable, Section, shown
 from nlac_bench.reports.report.subjects import ReportSubject, means_of
 from nlac_bench.stats.pairing import Metric
+from nlac_bench.stats.score import PartMeans
 from nlac_bench.types import CONTENT_FILTER
 
 REWARD_ONLY = "The environment reports no success, so its results are rewards."
@@ -43,6 +44,29 @@ def denominators_section(subjects: Sequence[ReportSubject], metric: Metric) -> S
     )
     notes = (note,) if metric == "success" else (note, REWARD_ONLY)
     return Section("denominators", "Denominators", notes, tables=(table,))
+
+
+def parts_section(subjects: Sequence[ReportSubject]) -> Section | None:
+    """Return the means of the parts of the rewards; None if no episode has parts.
+
+    Raises:
+        NlacBenchError: a part is not a finite number.
+        RunFolderError: the folder is damaged.
+    """
+    means = [PartMeans.read(each.run).means for each in subjects]
+    names = list(dict.fromkeys(name for each in means for name in each))
+    if not names:
+        return None
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (subject.name, *(each.get(name) for name in names))
+        for subject, each in zip(subjects, means, strict=True)
+    )
+    header = ("", *(shown(name.replace("_", " "), 40) for name in names))
+    table = NumbersTable("parts", "Means of the parts of the reward", Table(header, rows))
+    note = (
+        "Means over tasks of what the environment reports of each end; episodes without a part are left out."
+    )
+    return Section("parts", "Parts of the reward", (note,), tables=(table,))
 
 
 def tasks_section(subjects: Sequence[ReportSubject], metric: Metric) -> Section:
