@@ -76,7 +76,7 @@ def test_a_decent_play_is_faultless_but_for_its_steps(shop: TauRetailEnv) -> Non
 @pytest.mark.parametrize(("left_out", "part"), [("identify", "identified"), ("ask", "consented")])
 def test_each_omission_shows_in_its_part_only(shop: TauRetailEnv, left_out: str, part: str) -> None:
     reward, info = play(
-        shop, task_with(shop, "cancel_pending_order"), cancelling(shop, **{left_out: False})  # type: ignore[arg-type]
+        shop, task_with(shop, "cancel_pending_order"), cancelling(shop, **{left_out: False})
     )  # fmt: skip
     parts = {**graded(info), "steps_over_oracle": 0.0}
     assert reward == 1.0 and parts == {**FAULTLESS, part: 0.0}

@@ -108,7 +108,7 @@ _SUITS = re.compile(
     r"with (?:all )?(?:this|that|it))\b|"
     rf"(?:(?:is|are|do|have|a|so|we|the|sounds?|looks?|like|{_THING})\W)*"
     r"(?:ok|okay|(?:al)?right|correct|fine|good|cool|plan|deal|agreed|go|do it)"
-    r"(?: so| like (?:this|that)| on your side| for you| to \w+(?: this| that| it)?)?\W*$)"
+    r"(?: so| like (?:this|that)| on your side| for you| by you| to \w+(?: this| that| it)?)?(?:, \w+)?\W*$)"
 )
 """Asks whether what was stated suits: "Is that all right?", "Does everything look correct?"."""
 _REVIEWS = re.compile(r"\b(?:can|could|would) you (?:\w+ ){0,3}(?:check|review|look)\b")

@@ -82,6 +82,8 @@ def _states_result(text: str, write: Write) -> bool:
         return bool(re.search(rf"\b{total}\b[^.?]{{0,20}}{bags}|{bags}[^.?]{{0,20}}\b{total}\b", spoken))
     if write.name == "update_reservation_passengers":
         return any(_names(spoken, _new_names(write)))
+    if write.name == "book_reservation":
+        return any(_names(spoken, _trip_names(write))) and any(_names(spoken, _new_names(write)))
     if write.name == "update_reservation_flights":
         new = {number for number, _ in legs(write.listed("flights"))}
         cabin = str(arguments.get("cabin", "")).replace("_", " ")
@@ -193,7 +195,9 @@ def _trip_names(write: Write) -> list[str]:
     if reservation is None:
         return [str(write.arguments.get("reservation_id", ""))]
     numbers += [leg["flight_number"] for leg in reservation["flights"]]
-    return [reservation["reservation_id"], *numbers, *_new_names(write)]
+    replaced = write.name == "update_reservation_passengers"
+    people = [passenger["last_name"] for passenger in reservation["passengers"]] if replaced else []
+    return [reservation["reservation_id"], *numbers, *people]
 
 
 def _new_names(write: Write) -> list[str]:
