@@ -8,13 +8,13 @@ no leave.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from nlac_bench.envs.tau.named import belongs_to_action, names_action, names_object, proposes
 from nlac_bench.envs.tau.writes import Write
 from nlac_bench.simulators import customer
 
-Exchange = tuple[str, str]
+Exchange: TypeAlias = tuple[str, str]
 """A message of the agent, and the user's reply to it."""
 
 
@@ -24,30 +24,26 @@ def consented(write: Write, exchanges: Sequence[Exchange]) -> bool:
     Of several messages that asked for leave to do it, the last one decides.
     """
     for message, reply in reversed(exchanges):
-        asked = _asked(message, write)
-        if any(question.leave for question in asked):
+        asked = _asks_leave(message, write)
+        if any(asked):
             return _agrees(reply, asked, write)
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A question that can be answered with yes or no; ``leave``: it asks for leave to do the call."""
+def _asks_leave(message: str, write: Write) -> list[bool]:
+    """Return for each yes-or-no question of ``message`` whether it asks for leave to do ``write``.
 
-    leave: bool
-
-
-def _asked(message: str, write: Write) -> list[_Question]:
-    """Return the yes-or-no questions of ``message``; an announcement without any question counts as one."""
+    An announcement without any question counts as one.
+    """
     heard = customer.MessageReading.of(message)
     units = [unit for unit in heard.claims if unit not in heard.reports]
     units += [unit for unit in heard.proposed if unit not in units]
     whole = "\n".join(unit.full for unit in units)
     if not proposes(whole, write):
-        return [_Question(False) for _ in heard.proposed]
+        return [False] * len(heard.proposed)
     if not heard.proposed:
-        return [_Question(heard.announced and not heard.questions)]
-    result: list[_Question] = []
+        return [heard.announced and not heard.questions]
+    result: list[bool] = []
     stated: list[str] = []  # since the last question
     for place, unit in enumerate(units):
         listed = [each.text for each in units if each.heading == unit.text]
@@ -55,11 +51,11 @@ def _asked(message: str, write: Write) -> list[_Question]:
         if leave and not names_action(unit.text, write):
             after = [each.full for each in units[place + 1 :] if not each.text.endswith("?")]
             scope = "\n".join([*stated, unit.full, *after])
-            again = bool(result) and result[-1].leave and not stated  # "Is that right? Shall I proceed?"
+            again = bool(result) and result[-1] and not stated  # "Is that right? Shall I proceed?"
             first = bool(stated) or not result
             leave = again or (first and proposes(scope, write))
         if leave or (unit.text.endswith("?") and not _REVIEWS.search(unit.text)):
-            result.append(_Question(leave))
+            result.append(leave)
             stated = []
         else:
             stated.append(unit.full)
@@ -120,8 +116,8 @@ _SUBJECTS = (
 """What is not part of every change. A question that names one that is not part of the call is about that."""
 
 
-def _agrees(reply: str, asked: Sequence[_Question], write: Write) -> bool:
-    """Return whether ``reply`` says yes to those of the questions that ask for leave.
+def _agrees(reply: str, asked: Sequence[bool], write: Write) -> bool:
+    """Return whether ``reply`` says yes to those questions that ask for leave (see ``_asks_leave``).
 
     As many answers as questions are answers in their order. Otherwise there must be a yes, and each no must
     name something else.
@@ -131,10 +127,9 @@ def _agrees(reply: str, asked: Sequence[_Question], write: Write) -> bool:
         for sentence in re.split(r"(?<=[.!?])\s+|\n+", reply.replace("’", "'").lower())
         if (said := _polarity(sentence)) is not None
     ]
-    if len(answers) == len(asked) > 1:
-        of_leave = [said for (said, _), question in zip(answers, asked, strict=True) if question.leave]
-        if all(of_leave):
-            return True
+    in_order = len(answers) == len(asked) > 1
+    if in_order and all(said for (said, _), leave in zip(answers, asked, strict=True) if leave):
+        return True
     if not any(said for said, _ in answers):
         return False
     return all(said or _DECLINES.match(text) or _names_other(text, write) for said, text in answers)
@@ -161,7 +156,10 @@ _YES_BUT = re.compile(
 _NO = re.compile(
     r"^\W*(?:oh |well |sorry |actually |\W)*(?:(?:no|nope|nah)(?=\W*$|[,.;:!-]| (?:i|that|this|it|thank|"
     r"please|don't|wait|leave|keep|not)\b)|wait|stop|hold on)\b|"
-    r"\b(?:do not|don't|not|isn't|never|rather|changed my mind)\b"
+    r"\b(?:do not|don't) (?:do|go|proceed|cancel|return|change|book|exchange|agree|approve|confirm|"
+    r"want (?:that|this|you|to))\b|\b(?:not|isn't) (?:right|correct|what|yet|sure|quite|that|agree\w*)\b|"
+    r"(?:\bnot|n't) ask|\b(?:would|'d) rather\b|\brather not\b|\bchanged my mind\b|"
+    r"\b(?:absolutely|definitely|of course|certainly) not\b"
 )
 _ASSENTS = re.compile(
     r"\b(?:yes|go ahead|proceed|please do|do it|do so|do that|i (?:do )?(?:confirm|agree|approve|consent)|"
