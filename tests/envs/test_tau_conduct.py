@@ -13,6 +13,7 @@ from nlac_bench.envs.tau.domain import GoldCall
 from nlac_bench.envs.tau.invoke import TRANSFER
 from nlac_bench.envs.tau.shaping import BEST, RewardRule
 from nlac_bench.simulators.customer import STOP
+from tests.simulators.customer.tau_manners import Manner, MannerAgent
 
 HAND_OVER = render_call(TRANSFER, {"summary": "x"})
 FAULTLESS = dict(BEST)
@@ -130,6 +131,16 @@ def test_the_limit_of_steps_has_graded_parts_too(shop: TauRetailEnv) -> None:
     reward, info = play(shop, task, [*cancelling(shop, ask=False)[:3], *["{"] * 30])
     assert info["end_reason"] == "max_steps" and reward == 0.0
     assert graded(info) == {**FAULTLESS, "consented": 0.0, "steps_over_oracle": 28.0}
+
+
+@pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
+@pytest.mark.parametrize("manner", ["terse", "thorough"])
+def test_an_agent_that_asks_before_each_write_has_consent(env_class: type[TauEnv], manner: Manner) -> None:
+    env = env_class()
+    for task_id in env.task_ids[::18]:
+        assert MannerAgent(env, manner).play(task_id) == 1.0
+        parts = env._conduct(transferred=False)
+        assert parts["consented"] == 1.0 and parts["violations"] == 0.0, task_id
 
 
 # --- the oracle -------------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ CERTIFICATE = trip("send_certificate", user_id=TRIP["user_id"], amount=100)
         (ITEMS, f"I will change the item in order {NUMBER} to the variant that you described. OK?", YES),
         (CABIN, f"Reservation {R} would be moved to {OTHER_CABIN}. Shall I go ahead?", YES),
         (BAGS, f"I would add bags to {R}, so that you have 9 bags. Do you want me to proceed?", YES),
+        (BAGS, f"9 bags in total on {R}, ok?", YES),
         (LEAVE, f"I would cancel {R} ({TRIP['origin']} to {TRIP['destination']}). Please confirm.", YES),
         (CERTIFICATE, "I can send you a certificate of $100. Would you like me to?", YES),
     ],

@@ -67,7 +67,7 @@ def _is_leave(question: str, write: Write) -> bool:
     question = _OR_NO.sub("", question)
     if _OF_THE_USER.search(question):
         return False
-    if names_action(question, write):
+    if names_action(question, write) or proposes(question, write):
         return True
     other = any(word in question and not belongs_to_action(word, write) for word in _SUBJECTS)
     return not other and bool(_LEAVE.search(question) or _SUITS.match(question))
