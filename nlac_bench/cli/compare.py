@@ -1,5 +1,6 @@
 """``nlac-bench score`` and ``compare``: summaries and comparisons of finished runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,12 +8,13 @@ import typer
 
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json, show
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.stats.compare import Comparison, compare_all, comparison_table
 from nlac_bench.stats.compare import compare as compare_two
-from nlac_bench.stats.compare import compare_all, comparison_table
-from nlac_bench.stats.compare_seeds import compare_algorithms
+from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.score import rescore
 from nlac_bench.stats.summary import summarise, summary_of
+from nlac_bench.training.costs import CostComparison, RunCost
 
 
 def score(
@@ -75,7 +77,7 @@ def compare(
     runs: list[object] = [MeasuredRun.read(folder) for folder in folders]
     if len(runs) == 2:
         comparison = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
-        show(comparison, as_json)
+        _show(comparison, [[folder] for folder in folders], as_json)
         return
     table = compare_all(runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
     if as_json:
@@ -90,4 +92,15 @@ def _compare_seeds(folders: list[str], metric: str, tasks: str, as_json: bool) -
     sides = [[MeasuredRun.read(folder) for folder in side.split(",") if folder] for side in folders]
     names = [side if len(side) < 60 else f"{side[:57]}…" for side in folders]
     comparison = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]
-    show(comparison, as_json)
+    _show(comparison, [[folder for folder in side.split(",") if folder] for side in folders], as_json)
+
+
+def _show(
+    comparison: Comparison | AlgorithmComparison, sides: Sequence[Sequence[str]], as_json: bool
+) -> None:
+    """Print a comparison with the costs of both sides."""
+    costs = CostComparison(*([RunCost.read(RunFolder.open(each)) for each in side] for side in sides))
+    if as_json:
+        print_json({**comparison.to_json(), **costs.to_json()})
+    else:
+        console.print(escape(f"{comparison.to_text()}\n\n{costs.to_text()}"), soft_wrap=True)

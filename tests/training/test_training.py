@@ -25,6 +25,7 @@ from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.reports.figures.training_curve import draw
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
+from nlac_bench.training.costs import BudgetUse
 from nlac_bench.training.curve import latest
 from nlac_bench.training.prepare import make_training
 from nlac_bench.training.run import TrainingResult, train_and_test, trained
@@ -138,8 +139,12 @@ def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path)
 def test_a_context_that_is_too_short_is_named_instead_of_the_model() -> None:
     where = {"gradient_steps_total": 0, "env_steps": 64, "tokens": 0, "seconds": 1.0}
     gain: Any = None  # not read by ``advice``
-    assert "a model that follows instructions better" in TrainingResult(gain, where, {}, 0.1).advice()[0]
-    (advice,) = TrainingResult(gain, where, {}, 0.9).advice()
+    use = BudgetUse("steps", 8, 0)
+    assert (
+        "a model that follows instructions better"
+        in TrainingResult(gain, where, {}, use, True, 0.1).advice()[0]
+    )
+    (advice,) = TrainingResult(gain, where, {}, use, True, 0.9).advice()
     assert "a model with a longer context" in advice and "90% of the test episodes" in advice
 
 
