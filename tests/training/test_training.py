@@ -96,6 +96,13 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     iterations = latest(rows, "iteration")
     assert [r["iteration"] for r in iterations] == [1, 2, 3]
     assert iterations[-1]["gradient_steps_total"] == 6 and iterations[-1]["tokens"] > 0
+    use = {"kind": "steps", "planned": 6, "spent": 6, "overshoot": 0}
+    told = trained(whole)
+    assert told is not None and (told.to_json()["cost"], told.to_json()["signal"]) == (use, True)
+    costs = one_json(nlac_bench("compare", str(whole), str(whole / "base"), "--json"))["costs"]
+    assert costs["a"]["budget"] == use and costs["b"]["budget"] is None
+    assert costs["a"]["generated_tokens"] == iterations[-1]["tokens"]
+    assert costs["a"]["generated_by_role"].keys() > {"policy", "evaluator"}
     for name in ("l1", "l2", "share_optimal", "share_refined", "buffer_age", "kl_to_start", "train_success"):
         assert name in iterations[-1], name
     for row in iterations:
