@@ -11,7 +11,7 @@ from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.stats.compare import Comparison, compare_all, comparison_table
 from nlac_bench.stats.compare import compare as compare_two
 from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
-from nlac_bench.stats.pairing import MeasuredRun
+from nlac_bench.stats.pairing import MeasuredRun, TaskChoice
 from nlac_bench.stats.score import rescore
 from nlac_bench.stats.summary import summarise, summary_of
 from nlac_bench.training.costs import CostComparison, RunCost
@@ -51,12 +51,12 @@ def compare(
         ),
     ],
     metric: Annotated[str, typer.Option(help="What is compared: success or reward.")] = "success",
-    tasks: Annotated[
-        str,
+    common: Annotated[
+        bool,
         typer.Option(
-            help="'all' refuses runs whose tasks differ; 'common' compares the tasks that all have."
+            "--common", help="Compare the tasks that all runs have; default: refuse runs whose tasks differ."
         ),
-    ] = "all",
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare runs task by task: print the difference with its 95 % interval, and a verdict.
@@ -69,6 +69,7 @@ def compare(
       nlac-bench compare runs/react runs/act
       nlac-bench compare runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1
     """
+    tasks: TaskChoice = "common" if common else "all"
     if len(folders) < 2:
         raise ValueError(f"a comparison needs at least two runs, got {len(folders)}")
     if any("," in side for side in folders):
@@ -86,7 +87,7 @@ def compare(
         console.print(escape(comparison_table(table)), soft_wrap=True)
 
 
-def _compare_seeds(folders: list[str], metric: str, tasks: str, as_json: bool) -> None:
+def _compare_seeds(folders: list[str], metric: str, tasks: TaskChoice, as_json: bool) -> None:
     if len(folders) != 2:
         raise ValueError(f"algorithms are compared in pairs: expected two sides, got {len(folders)}")
     sides = [[MeasuredRun.read(folder) for folder in side.split(",") if folder] for side in folders]
