@@ -271,7 +271,7 @@ def test_runs_of_different_levels_are_compared_on_request_only(tmp_path: Path) -
     assert "every played 12 tasks, of which 4 (33%) are compared" in found.notes
     other = make_run(tmp_path / "other", lambda t, k: False, env_args={"level": "easy", "reward": "strict"})
     for tasks in ("all", "common"):
-        with pytest.raises(NotComparableError, match="reward: None against 'strict'$"):
+        with pytest.raises(NotComparableError, match=r"reward: None against 'strict'$"):
             compare(easy, other, tasks=tasks)  # type: ignore[arg-type]
 
 
