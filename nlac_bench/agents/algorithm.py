@@ -54,6 +54,12 @@ async def at_once(steps: Callable[[], Metrics]) -> Metrics:
     return steps()
 
 
+async def whole(items: Sequence[Any], unit: int, sample: Callable[[Sequence[Any]], Awaitable[int]]) -> int:
+    """Call ``sample`` with all ``items``; return their number."""
+    await sample(items)
+    return len(items)
+
+
 @dataclass(frozen=True)
 class Resources(Generic[C]):
     """The resources that an algorithm's constructor receives.
@@ -71,6 +77,9 @@ class Resources(Generic[C]):
         keep_critiques: stores texts of the critic in ``critiques.jsonl``; called once in each ``update``.
         learn: calls the function that takes the gradient steps of an ``update``. It returns when the engine
             may get new weights: with ``train.max_staleness=1``, episodes are played in the meantime.
+        in_parts: called with the items of an update, the number of items of a mini-batch and a function that
+            samples what a part of them needs and returns its own environment steps. It processes as many as
+            a budget of tokens or environment steps allows, and returns their number.
         slots: the slots that the method samples from; by default ``policy``, and ``target`` if the learner
             keeps a moving average.
         done: returns the share of the training that is over, from 0 to 1, for schedules.
@@ -87,6 +96,9 @@ class Resources(Generic[C]):
     concurrency: int
     keep_critiques: Callable[[Sequence[CritiqueRecord]], None] = lambda records: None
     learn: Callable[[Callable[[], Metrics]], Awaitable[Metrics]] = at_once
+    in_parts: Callable[[Sequence[Any], int, Callable[[Sequence[Any]], Awaitable[int]]], Awaitable[int]] = (
+        whole
+    )
     slots: Sequence[Slot] | None = None
     done: Callable[[], float] = lambda: 0.0
     make_validation_env: Callable[[], TextEnv] | None = None

@@ -1,5 +1,6 @@
 """``nlac-bench score`` and ``compare``: summaries and comparisons of finished runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,12 +8,13 @@ import typer
 
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json, show
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.stats.compare import Comparison, compare_all, comparison_table
 from nlac_bench.stats.compare import compare as compare_two
-from nlac_bench.stats.compare import compare_all, comparison_table
-from nlac_bench.stats.compare_seeds import compare_algorithms
-from nlac_bench.stats.pairing import MeasuredRun
+from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
+from nlac_bench.stats.pairing import MeasuredRun, TaskChoice
 from nlac_bench.stats.score import PARTS, ScoreByParts, rescore
 from nlac_bench.stats.summary import summarise, summary_of
+from nlac_bench.training.costs import CostComparison, RunCost
 
 
 def score(
@@ -56,12 +58,12 @@ def compare(
         ),
     ],
     metric: Annotated[str, typer.Option(help="What is compared: success or reward.")] = "success",
-    tasks: Annotated[
-        str,
+    common: Annotated[
+        bool,
         typer.Option(
-            help="'all' refuses runs whose tasks differ; 'common' compares the tasks that all have."
+            "--common", help="Compare the tasks that all runs have; default: refuse runs whose tasks differ."
         ),
-    ] = "all",
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare runs task by task: print the difference with its 95 % interval, and a verdict.
@@ -74,6 +76,7 @@ def compare(
       nlac-bench compare runs/react runs/act
       nlac-bench compare runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1
     """
+    tasks: TaskChoice = "common" if common else "all"
     if len(folders) < 2:
         raise ValueError(f"a comparison needs at least two runs, got {len(folders)}")
     if any("," in side for side in folders):
@@ -82,7 +85,7 @@ def compare(
     runs: list[object] = [MeasuredRun.read(folder) for folder in folders]
     if len(runs) == 2:
         comparison = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
-        show(comparison, as_json)
+        _show(comparison, [[folder] for folder in folders], as_json)
         return
     table = compare_all(runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
     if as_json:
@@ -91,10 +94,21 @@ def compare(
         console.print(escape(comparison_table(table)), soft_wrap=True)
 
 
-def _compare_seeds(folders: list[str], metric: str, tasks: str, as_json: bool) -> None:
+def _compare_seeds(folders: list[str], metric: str, tasks: TaskChoice, as_json: bool) -> None:
     if len(folders) != 2:
         raise ValueError(f"algorithms are compared in pairs: expected two sides, got {len(folders)}")
     sides = [[MeasuredRun.read(folder) for folder in side.split(",") if folder] for side in folders]
     names = [side if len(side) < 60 else f"{side[:57]}…" for side in folders]
     comparison = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]
-    show(comparison, as_json)
+    _show(comparison, [[folder for folder in side.split(",") if folder] for side in folders], as_json)
+
+
+def _show(
+    comparison: Comparison | AlgorithmComparison, sides: Sequence[Sequence[str]], as_json: bool
+) -> None:
+    """Print a comparison with the costs of both sides."""
+    costs = CostComparison(*([RunCost.read(RunFolder.open(each)) for each in side] for side in sides))
+    if as_json:
+        print_json({**comparison.to_json(), **costs.to_json()})
+    else:
+        console.print(escape(f"{comparison.to_text()}\n\n{costs.to_text()}"), soft_wrap=True)

@@ -16,6 +16,7 @@ from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.learner.config import Budget
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.stats.interim import Interim
+from nlac_bench.training.progress import NO_SIGNAL, has_signal
 from nlac_bench.types import Episode
 
 PHASES = {
@@ -118,6 +119,25 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def no_signal(row: Mapping[str, Any], iterations: int) -> str:
+    """Return a warning that the last ``iterations`` iterations gave nothing to learn from, and what to try.
+
+    Args:
+        row: the metrics of the last one.
+    """
+    success = row.get("train_success")
+    if success == 0:
+        why = "no episode succeeded"
+        what = "easier tasks, a stronger model, or a method that also learns from failures, such as nlac"
+    elif success == 1:
+        why, what = "every episode succeeded", "harder tasks"
+    else:
+        why = "nothing in the episodes could be learned from"
+        what = "more episodes of each task (--train rollouts_per_task=N), or tasks of another level"
+    count = f"{iterations} iteration{'s' * (iterations > 1)}"
+    return f"no signal in {count}: {why}, so the gradients are 0; try {what}"
+
+
 class TrainProgress:
     """Shows a line for each iteration of a training run, the current step, and a ``RunProgress`` for the
     episodes of base and test.
@@ -134,6 +154,7 @@ class TrainProgress:
         self._heartbeat: Heartbeat | None = None
         self._speed = Speed(self._tokens)
         self._step, self._step_began = "loading the learner", time.monotonic()
+        self._without_signal = 0
         self._left: tuple[float, float] | None = None
         """The estimated seconds left, and the time of the estimate."""
 
@@ -170,7 +191,6 @@ class TrainProgress:
         spent = {"steps": row["gradient_steps_total"], "env_steps": row["env_steps"], "tokens": row["tokens"]}
         done = spent[self._budget.unit] / self._budget.amount
         if done:
-            # Only whole iterations are played, so the last one may exceed the budget.
             iterations = math.ceil(max(0.0, 1 - done) / done * row["iteration"])
             self._left = iterations * row["seconds"] / row["iteration"], time.monotonic()
         shown = ("train_success", "l1", "l2", "share_optimal", "evaluator_auc", "successor_accuracy")
@@ -184,6 +204,9 @@ class TrainProgress:
             f"iteration {row['iteration']}: {spent[self._budget.unit]:,} of {self._budget.amount:,} "
             f"{self._budget.unit}{figures}, {self._eta()}"
         )
+        self._without_signal = 0 if has_signal(row) else self._without_signal + 1
+        if self._without_signal in (1, NO_SIGNAL):
+            self._say(f"  {no_signal(row, self._without_signal)}")
 
     def _eta(self) -> str:
         if self._left is None:

@@ -23,7 +23,7 @@ from nlac_bench.harness.measure.new_templates import has_new_templates, play_new
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.measure.stored import stored_config
-from nlac_bench.harness.measure.tiny_defaults import is_tiny, with_defaults
+from nlac_bench.harness.measure.tiny_defaults import default_tasks, is_tiny, with_defaults
 from nlac_bench.harness.runs.configuration import ADVANCED, COMMAND_LINE, Resume, RunConfig, read_config
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, refuse_unrepeated, to_repeat
@@ -207,6 +207,8 @@ def completed(settings: dict[str, object], measure_only: bool, source: str) -> R
 def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
     """Play or train, print the results, and exit with code 0 or 3."""
     folder = writer.folder.path
+    if note := default_tasks(writer.folder.config):
+        errors.print(escape(note), soft_wrap=True)
     fatal: list[str] = []
 
     def print_summary() -> None:

@@ -1,6 +1,7 @@
 """``nlac-bench sweep``: train methods × environments × seeds and compare them."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,13 @@ def sweep(
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Play nothing; compare the finished runs.")
     ] = False,
+    stop_without_signal: Annotated[
+        bool,
+        typer.Option(
+            "--stop-without-signal",
+            help="End a training after three successive iterations whose gradients were 0.",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Train several methods on several environments with several seeds, and compare them.
@@ -42,6 +50,9 @@ def sweep(
     """
     planned = read_sweep(config)
     again = f"nlac-bench sweep {shlex.quote(str(config))} --out {shlex.quote(str(out))} --jobs {jobs}"
+    if stop_without_signal:
+        planned = replace(planned, train={**planned.train, "stop_without_signal": True})
+        again += " --stop-without-signal"
     if against is None:
         against = "nlac" if "nlac" in planned.methods else planned.methods[0]
     else:

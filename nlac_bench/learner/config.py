@@ -112,6 +112,9 @@ class TrainConfig(Settings):
         description="1 plays the next iteration's episodes during the update, with weights one update old; "
         "PPO and GRPO then weight tokens by their importance",
     )
+    stop_without_signal: bool = Field(
+        False, description="end the training after three successive iterations whose gradients were 0"
+    )
     val_tasks: int = Field(
         50,
         ge=1,

@@ -11,6 +11,7 @@ from nlac_bench.stats.pairing import (
     NotComparableError,
     TaskChoice,
     check_conditions,
+    common_notes,
     missing_notes,
     note_lines,
     paired_means,
@@ -137,7 +138,7 @@ def compare(
     Raises:
         NotComparableError: the conditions, the worlds or the tasks of the runs differ.
     """
-    check_conditions([a, b])
+    check_conditions([a, b], tasks)
     if a.world != b.world:
         raise NotComparableError(
             f"{a.name} played world {a.world} and {b.name} world {b.world}; compare runs of the same world, "
@@ -166,7 +167,7 @@ def compare(
         p_adjusted=p_value,
         better_only=(int((difference > 0).sum()), int((difference < 0).sum())) if counted else None,
         detectable=detectable,
-        notes=(*missing_notes([a, b]), *_trials_note(a, b)),
+        notes=(*missing_notes([a, b]), *_trials_note(a, b), *common_notes([a, b], len(difference))),
     )
 
 

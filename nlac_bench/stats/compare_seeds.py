@@ -137,7 +137,7 @@ def compare_algorithms(
                 f"{name} has {len(runs)} seed; a comparison of algorithms needs at least two seeds of each. "
                 "To compare single models, compare two runs"
             )
-    check_conditions([*a, *b])
+    check_conditions([*a, *b], tasks)
     a, b, worlds = _by_world(a, b, name_a, name_b)
     means, left_out = matched_means([*a, *b], metric, tasks)
     if len(means[0]) < 2:

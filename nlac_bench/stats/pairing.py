@@ -18,6 +18,8 @@ Metric: TypeAlias = Literal["success", "reward"]
 
 
 TaskChoice: TypeAlias = Literal["all", "common"]
+SELECTS_TASKS = frozenset({"level"})
+"""Arguments of environments that select tasks. A task has the same id and content whatever their value."""
 
 
 class NotComparableError(NlacBenchError):
@@ -44,20 +46,31 @@ class MeasuredRun:
         return cls(name or str(path), run.conditions, outcomes_of(run), run.world)
 
 
-def check_conditions(runs: Sequence[MeasuredRun]) -> None:
-    """Check that all runs have the same conditions.
+def check_conditions(runs: Sequence[MeasuredRun], tasks: TaskChoice = "all") -> None:
+    """Check that all runs have the same conditions; with ``tasks="common"``, apart from ``SELECTS_TASKS``.
 
     Raises:
         NotComparableError: the conditions of a run differ from those of the first; the message lists the
             differences.
     """
     for other in runs[1:]:
-        result = differences(runs[0].conditions, other.conditions)
+        result = differences(_conditions(runs[0], tasks), _conditions(other, tasks))
         if result:
+            common = differences(_conditions(runs[0], "common"), _conditions(other, "common"))
             raise NotComparableError(
                 f"{runs[0].name} and {other.name} cannot be compared, because their conditions differ: "
                 + "; ".join(result)
+                + ("" if common else "; to compare the tasks that both played, use compare --common")
             )
+
+
+def _conditions(run: MeasuredRun, tasks: TaskChoice) -> Mapping[str, Any]:
+    """Return the conditions of ``run``, with ``tasks="common"`` without the arguments that select tasks."""
+    arguments = run.conditions.get("env_args")
+    if tasks == "all" or not isinstance(arguments, Mapping):
+        return run.conditions
+    kept = {name: value for name, value in arguments.items() if name not in SELECTS_TASKS}
+    return {**run.conditions, "env_args": kept}
 
 
 def paired_means(
@@ -110,7 +123,7 @@ def _mismatch(
     return (
         f"the runs' tasks differ: of {len(everything)} tasks in total, "
         + "; ".join(parts)
-        + f". To compare the {common} tasks for which all runs have scores, use --tasks common"
+        + f". To compare the {common} tasks for which all runs have scores, use --common"
     )
 
 
@@ -130,6 +143,18 @@ def missing_notes(runs: Sequence[MeasuredRun]) -> list[str]:
                 f"scored{filtered}"
             )
     return notes
+
+
+def common_notes(runs: Sequence[MeasuredRun], common: int) -> list[str]:
+    """Return notes on the shares of the runs' tasks that are compared, if the runs played different tasks."""
+    if len({frozenset(run.outcomes.tasks) for run in runs}) == 1:
+        return []
+    return [
+        f"{run.name} played {len(run.outcomes.tasks)} tasks, of which {common} "
+        f"({common / len(run.outcomes.tasks):.0%}) are compared"
+        for run in runs
+        if len(run.outcomes.tasks) > common
+    ]
 
 
 def note_lines(left_out: int, notes: Sequence[str]) -> list[str]:

@@ -1,10 +1,11 @@
 """Summarises a run: success with its interval, pass^k, reward, numbers of episodes and cost by role."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from nlac_bench.harness.measure.tiny_defaults import default_tasks
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.stats.intervals import Floats, Interval, mean_interval, rate_interval
 from nlac_bench.stats.outcomes import Outcomes, outcomes_of, success_rate
@@ -28,6 +29,8 @@ class Summary:
     tasks: int
     tasks_scored: int
     outcomes: Outcomes
+    note: str | None = None
+    """On the tasks that were played."""
 
     @property
     def success_if_missing_failed(self) -> float:
@@ -78,6 +81,8 @@ class Summary:
             f"{self.agent} on {self.env}: {self.run_dir}",
             render_table(["", "value", "95 % interval"], rows),
         ]
+        if self.note:
+            lines.append(self.note)
         lines.append(f"episodes: {self.outcomes.counts}; tasks: {self.tasks_scored} of {self.tasks} scored")
         counts = self.outcomes.counts
         silent = counts.unscored - counts.content_filter
@@ -116,9 +121,10 @@ def summarise(run: RunFolder | str | Path) -> Summary:
         RunFolderError: the folder contains no run, or is damaged.
     """
     folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
-    return summary_of(
+    summary = summary_of(
         outcomes_of(folder), str(folder.path), folder.conditions["env"], folder.subject["agent"]
     )
+    return replace(summary, note=default_tasks(folder.config))
 
 
 def summary_of(outcomes: Outcomes, run_dir: str, env: str, agent: str) -> Summary:

@@ -6,6 +6,8 @@ Verdict: TypeAlias = Literal["A better", "B better", "not distinguishable"]
 
 ALPHA = 0.05
 UNDECIDED: Verdict = "not distinguishable"
+NOTHING_LEARNED = "nothing was learned"
+"""Replaces ``UNDECIDED`` where all gradients of a training were 0."""
 
 
 def decided(p_value: float, low: float, high: float) -> Verdict:

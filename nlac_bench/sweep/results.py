@@ -12,6 +12,7 @@ from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, floor_folder
 from nlac_bench.sweep.status import CellCount, Status, cell_status, one_line, status_of, transfer_status
 from nlac_bench.training.curve import AXES, latest
+from nlac_bench.training.progress import has_signal
 from nlac_bench.training.untrained import BASE
 
 K = TypeVar("K")
@@ -27,6 +28,8 @@ class Played:
     validations: tuple[dict[str, Any], ...]
     cost: dict[str, float]
     """Cost by the names of ``AXES``: gradient steps, environment steps, generated tokens, seconds."""
+    signal: bool = True
+    """Whether any gradient of the training was not 0."""
 
     def steps_to(self, success: float) -> int | None:
         """Return the gradient steps at the first validation with at least ``success``, or None."""
@@ -124,10 +127,16 @@ def _played(cell: Cell, out: Path, folder: Path) -> Played:
     path = cell.folder(out)
     try:
         rows = list(RunFolder.open(path).metrics())
-        last = latest(rows, "iteration")[-1]
+        iterations = latest(rows, "iteration")
+        last = iterations[-1]
         cost = {label: float(last[key]) for key, label in AXES.items()}
         validations = tuple(latest(rows, "validation"))
-        run = Played(MeasuredRun.read(folder, f"{cell.method}-{cell.seed}"), validations, cost)
+        run = Played(
+            MeasuredRun.read(folder, f"{cell.method}-{cell.seed}"),
+            validations,
+            cost,
+            any(map(has_signal, iterations)),
+        )
         _ = run.best, run.chosen_step
     except (LookupError, TypeError, ValueError) as error:
         raise RunFolderError(f"{path / 'metrics.jsonl'} is damaged ({error!r})") from error

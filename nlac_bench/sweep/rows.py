@@ -12,7 +12,7 @@ from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.outcomes import Counts
 from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
 from nlac_bench.stats.significance import holm
-from nlac_bench.stats.verdicts import ALPHA, UNDECIDED
+from nlac_bench.stats.verdicts import ALPHA, NOTHING_LEARNED, UNDECIDED
 from nlac_bench.sweep.plan import Sweep
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.status import CellCount, one_line
@@ -79,13 +79,16 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[MethodR
         runs, measured = results.by_seed(env, method), results.measured(env, method)
         count = results.count(env, method)
         versus, p_holm = compared.get(method, (None, None))
+        gain = difference(measured, results.bases[env])
+        if runs and not any(run.signal for run in runs.values()):
+            gain, versus = nothing_learned(gain), versus and nothing_learned(versus)
         items.append(
             MethodRow(
                 method,
                 env,
                 count,
                 seeds=seed_success(results.statuses.get((env, method), runs), measured),
-                gain=difference(measured, results.bases[env]),
+                gain=gain,
                 cost={k: float(np.mean([r.cost[k] for r in runs.values()])) for k in AXES.values() if runs},
                 chosen_steps={seed: run.chosen_step for seed, run in runs.items()},
                 versus=versus,
@@ -95,6 +98,11 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[MethodR
             )
         )
     return sorted(items, key=lambda row: math.inf if row.success is None else -row.success)
+
+
+def nothing_learned(result: Difference) -> Difference:
+    """Return ``result`` of a method that had nothing to learn from; decided verdicts stay."""
+    return replace(result, verdict=NOTHING_LEARNED) if result.verdict == UNDECIDED else result
 
 
 def seed_success(planned: Iterable[int], runs: Mapping[int, MeasuredRun]) -> dict[int, float | None]:

@@ -21,10 +21,16 @@ class Ahead:
     Args:
         play: plays the training episodes of an iteration.
         device: of the learner.
+        may_play: returns whether to play the next iteration ahead.
     """
 
-    def __init__(self, play: Callable[[int], Awaitable[list[Episode]]], device: torch.device) -> None:
-        self._play = play
+    def __init__(
+        self,
+        play: Callable[[int], Awaitable[list[Episode]]],
+        device: torch.device,
+        may_play: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._play, self._may_play = play, may_play
         self._next: asyncio.Future[list[Episode]] | None = None
 
         def choose_device() -> None:  # each thread has a current CUDA device of its own
@@ -34,9 +40,9 @@ class Ahead:
         self._thread = ThreadPoolExecutor(1, "nlac-bench-learner", choose_device)
 
     async def episodes(self, iteration: int) -> list[Episode]:
-        """Return the episodes of ``iteration``, and begin to play those of the next one."""
+        """Return the episodes of ``iteration``; begin to play the next ones if ``may_play``."""
         episodes = await (self._next or self._play(iteration))
-        self._next = asyncio.ensure_future(self._play(iteration + 1))
+        self._next = asyncio.ensure_future(self._play(iteration + 1)) if self._may_play() else None
         return episodes
 
     async def learn(self, steps: Callable[[], T]) -> T:

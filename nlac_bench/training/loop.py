@@ -16,11 +16,12 @@ from nlac_bench.rollout.meter import MeteredEngine, spending_on, spent_from_row,
 from nlac_bench.stats.distributions import Z95
 from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.training.ahead import Ahead
+from nlac_bench.training.allowance import Allowance
 from nlac_bench.training.checkpoints import Checkpoints
 from nlac_bench.training.mismatch import Mismatch
 from nlac_bench.training.player import TrainingPlayer
 from nlac_bench.training.probe_set import ProbeSet
-from nlac_bench.training.progress import Progress
+from nlac_bench.training.progress import NO_SIGNAL, Progress
 from nlac_bench.training.schedule import Schedule
 from nlac_bench.types import Episode
 
@@ -48,6 +49,7 @@ class TrainingLoop:
         logs: files that are kept in step with the checkpoints.
         probe_set: is read at every validation; None if the algorithm has no language critic.
         ahead: plays one iteration ahead; None to play after each update.
+        allowance: keeps iterations within the budget; by default one for ``config.budget``.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class TrainingLoop:
         logs: Sequence[IterationLog] = (),
         probe_set: ProbeSet | None = None,
         ahead: Ahead | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
@@ -74,9 +77,18 @@ class TrainingLoop:
         self.stop_requested, self.mismatch = stop_requested, mismatch
         self.logs, self.probe_set, self.ahead = logs, probe_set, ahead
         self.budget = Budget.parse(config.budget)
-        self.progress = Progress()
+        self.allowance = allowance or Allowance(self.budget, engine.generated_tokens)
         self.stopped = False
         """Set by a signal handler; the running iteration is then finished and saved."""
+
+    @property
+    def progress(self) -> Progress:
+        """What has been spent."""
+        return self.allowance.progress
+
+    @progress.setter
+    def progress(self, progress: Progress) -> None:
+        self.allowance.progress = progress
 
     async def run(self) -> None:
         """Train until the budget is spent or ``stopped`` is set; resumes from the last checkpoint."""
@@ -104,8 +116,9 @@ class TrainingLoop:
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
         self.stopped |= self.stop_requested()
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
-        if self.ahead and self.finished():
-            self.progress.env_steps += self.ahead.unused_steps()
+        self.allowance.env_steps = self.ahead.unused_steps() if self.ahead else 0
+        if self.finished():
+            self.progress.env_steps += self.allowance.env_steps
         self.progress.check_idle(self.budget)
         deep = self.finished() or self.passed(self.config.test_freq, before)
         engine = {**self.engine.metrics(), "logprob_gap": gap}
@@ -121,14 +134,20 @@ class TrainingLoop:
             self.save()
 
     async def play(self, iteration: int) -> list[Episode]:
-        """Play the training episodes of ``iteration``."""
-        return await self.player.train(self.schedule.iteration(iteration) if self.plays else [])
+        """Play the training episodes of ``iteration``, or as many as the budget allows."""
+        specs = self.schedule.iteration(iteration) if self.plays else []
+        return await self.player.train(
+            specs, lambda items, do: self.allowance.play(items, self.config.rollouts_per_task, do)
+        )
 
     def finished(self) -> bool:
-        """Return whether the budget is spent, or ``total_epochs`` passes over the training tasks are done."""
+        """Return whether the budget is spent, ``total_epochs`` passes over the training tasks are done, or
+        there is nothing to learn from and ``stop_without_signal`` is set."""
         epochs = self.config.total_epochs
-        return self.progress.spent(self.budget) >= self.budget.amount or (
-            epochs is not None and self.schedule.epochs(self.progress.iteration) >= epochs
+        return (
+            self.allowance.finished()
+            or (epochs is not None and self.schedule.epochs(self.progress.iteration) >= epochs)
+            or (self.config.stop_without_signal and self.progress.without_signal >= NO_SIGNAL)
         )
 
     def done(self) -> float:

@@ -1,7 +1,7 @@
 """Makes the training loop of a prepared run: learner, algorithm, schedule, player and checkpoints."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from nlac_bench.harness.runs.critiques import CRITIQUES
 from nlac_bench.harness.runs.episode_json import episode_line
 from nlac_bench.harness.runs.iteration_log import IterationLog
 from nlac_bench.harness.runs.lines import Appender, read_lines
+from nlac_bench.learner.config import Budget
 from nlac_bench.learner.learner import Learner
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.driver import Driver
@@ -25,6 +26,7 @@ from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
 from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.training.ahead import Ahead
+from nlac_bench.training.allowance import Allowance
 from nlac_bench.training.checkpoints import Checkpoints
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.mismatch import mismatch
@@ -89,15 +91,20 @@ def make_training(
         ),
         keep,
     )  # fmt: skip
+    allowance = Allowance(Budget.parse(settings.budget), engine.generated_tokens, method.generates)
     ahead = None
     if settings.max_staleness and config.offline is None:
-        ahead = Ahead(lambda number: player.train(schedule.iteration(number)), learner.device)
+
+        def play(number: int) -> Awaitable[list[Episode]]:
+            return training.play(number)
+
+        ahead = Ahead(play, learner.device, allowance.may_play_ahead)
     algorithm = method.algorithm_class(
         Resources(
             settings, engine, learner, judge.prompts, agent, env.fork,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
             learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
-            done=done, make_validation_env=validation_env.fork,
+            in_parts=allowance.learn, done=done, make_validation_env=validation_env.fork,
         )
     )  # fmt: skip
     if config.offline is not None:
@@ -123,6 +130,7 @@ def make_training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
             probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
+            allowance=allowance,
         )  # fmt: skip
         yield training
     finally:

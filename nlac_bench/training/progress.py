@@ -10,6 +10,13 @@ from nlac_bench.types import Episode
 
 MAX_IDLE = 50
 """Number of iterations without a gradient step after which training is stopped."""
+NO_SIGNAL = 3
+"""Number of successive iterations without a gradient, after which there is nothing to learn from."""
+
+
+def has_signal(row: Mapping[str, Any]) -> bool:
+    """Return whether an iteration with the metrics ``row`` took a gradient step that was not 0."""
+    return bool(row.get("gradient_steps")) and row.get("grad_norm") != 0
 
 
 @dataclass
@@ -25,11 +32,16 @@ class Progress:
     """Wall time of the iterations, without validations and probes."""
     idle: int = 0
     """Number of successive iterations without a gradient step."""
+    without_signal: int = 0
+    """Number of successive iterations without a gradient, or whose gradients were all 0."""
     best: float = -1.0
     """Success of the best validation."""
     best_iteration: int = 0
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Tokens and calls by role at the last checkpoint."""
+    costs: dict[str, float] = field(default_factory=dict)
+    """Costs of the last iteration in the unit of a budget of tokens or environment steps: of its episodes
+    (``play``) and its update (``learn``), of one ``task`` and of one ``mini_batch``; see ``Allowance``."""
 
     def spent(self, budget: Budget) -> int:
         """Return the amount spent, in the unit of ``budget``."""
@@ -54,6 +66,7 @@ class Progress:
         self.gradient_steps += int(metrics.get("gradient_steps", 0))
         self.env_steps += sum(len(e.turns) for e in episodes) + int(metrics.get("extra_env_steps", 0))
         self.idle = 0 if metrics.get("gradient_steps") else self.idle + 1
+        self.without_signal = 0 if has_signal(metrics) else self.without_signal + 1
         self.tokens = tokens
         self.seconds += seconds
 

@@ -36,8 +36,10 @@ from nlac_bench.rollout.interrupts import on_interrupt, tell
 from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.verdicts import worded
+from nlac_bench.training.costs import BudgetUse
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.prepare import make_training, trainable_engine
+from nlac_bench.training.progress import has_signal
 from nlac_bench.training.untrained import BASE, take_base
 from nlac_bench.types import Episode
 
@@ -58,6 +60,9 @@ class TrainingResult:
     where: dict[str, Any]
     unparseable: dict[str, float]
     """Share of each role's answers that could not be parsed; mean over the iterations."""
+    cost: BudgetUse
+    signal: bool
+    """Whether any gradient was not 0."""
     overflowed: float = 0.0
     """Share of the test episodes whose conversation no longer fitted into the model's context."""
 
@@ -75,6 +80,12 @@ class TrainingResult:
             f"environment steps, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s (wall "
             "time)",
         ]
+        if self.cost.overshoot:
+            share = self.cost.overshoot / self.cost.planned
+            lines.append(
+                f"the budget of {self.cost.planned:,} {self.cost.kind} was exceeded by "
+                f"{self.cost.overshoot:,} ({share:.1%})"
+            )
         if bad := {role: share for role, share in self.unparseable.items() if share > 0}:
             shares = ", ".join(f"{role} {share:.0%}" for role, share in sorted(bad.items()))
             lines.append(f"answers that could not be parsed: {shares}")
@@ -82,6 +93,10 @@ class TrainingResult:
             lines.append(
                 "the policy was not trained: no gradient step was taken; the 'trained' result is that of the "
                 "base model"
+            )
+        elif not self.signal:
+            lines.append(
+                "nothing was learned: all gradients were 0, so the 'trained' result is that of the base model"
             )
         return "\n".join([*lines, *self.advice()])
 
@@ -113,6 +128,8 @@ class TrainingResult:
             "env_steps": self.where["env_steps"],
             "generated_tokens": self.where["tokens"],
             "training_seconds": self.where["seconds"],
+            "cost": self.cost.to_json(),
+            "signal": self.signal,
             "learned": self.learned,
             "unparseable": self.unparseable,
         }
@@ -185,7 +202,10 @@ def trained(folder: Path) -> TrainingResult | None:
     tested = MeasuredRun.read(folder, "trained")
     gain = compare(tested, MeasuredRun.read(folder / BASE, "base"), tasks="common")
     overflows = tested.outcomes.end_reasons.get("context_overflow", 0)
-    return TrainingResult(gain, rows[-1], _unparseable(rows), overflows / len(run.plan))
+    return TrainingResult(
+        gain, rows[-1], _unparseable(rows), BudgetUse.of(run, rows[-1]), any(map(has_signal, rows)),
+        overflows / len(run.plan),
+    )  # fmt: skip
 
 
 def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:

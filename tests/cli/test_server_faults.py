@@ -266,13 +266,13 @@ def test_some_filtered_episodes_in_every_table(tmp_path: Path, monkeypatch: pyte
     assert one_json(play(b, says(QUESTION)))["scored"] == 3
     refused = call("compare", str(a), str(b))
     assert refused.returncode == 2 and "resume that run" not in refused.stderr
-    both = one_json(call("compare", str(a), str(b), "--tasks", "common", "--json"))
+    both = one_json(call("compare", str(a), str(b), "--common", "--json"))
     assert (both["tasks"], both["tasks_left_out"], both["a"]["content_filter"]) == (2, 1, 1)
-    text = call("compare", str(a), str(b), "--tasks", "common").stdout
+    text = call("compare", str(a), str(b), "--common").stdout
     assert "filtered" in text and "1 of 3 episodes are not scored (1 by a content filter)" in text
-    assert "filtered A" in call("compare", str(a), str(b), str(b), "--tasks", "common").stdout
+    assert "filtered A" in call("compare", str(a), str(b), str(b), "--common").stdout
     sides = f"{a},{a}", f"{b},{b}"
-    seeds = one_json(call("compare", *sides, "--tasks", "common", "--json"))
+    seeds = one_json(call("compare", *sides, "--common", "--json"))
     assert seeds["a"]["seeds"][0]["content_filter"] == 1
 
 

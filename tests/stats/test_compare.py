@@ -240,19 +240,39 @@ def test_other_tasks(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "the runs' tasks differ: of 7 tasks in total, a does not have 1 of them (such as 't6'); b does not "
         "have 1 of them (such as 't0'); b has no score for 1 of them (such as 't3'; resume that run). To "
-        "compare the 4 tasks for which all runs have scores, use --tasks common"
+        "compare the 4 tasks for which all runs have scores, use --common"
     )
     found = compare(a, b, tasks="common")
     assert (found.tasks, found.left_out, found.difference) == (4, 3, 1.0)
-    assert found.notes == ("b: 1 of 6 episodes are not scored",)
+    assert found.notes == (
+        "b: 1 of 6 episodes are not scored",
+        "a played 6 tasks, of which 4 (67%) are compared",
+        "b played 6 tasks, of which 4 (67%) are compared",
+    )
     text = found.to_text()
     assert text.endswith(
         "note: 3 tasks are left out, because not every run has a score for them\n"
-        "note: b: 1 of 6 episodes are not scored"
+        "note: b: 1 of 6 episodes are not scored\n"
+        "note: a played 6 tasks, of which 4 (67%) are compared\n"
+        "note: b played 6 tasks, of which 4 (67%) are compared"
     )
     c = make_run(tmp_path / "c", lambda t, k: True, first_task=90)
     with pytest.raises(NotComparableError, match="no task has a score in both runs"):
         compare(a, c, tasks="common")
+
+
+def test_runs_of_different_levels_are_compared_on_request_only(tmp_path: Path) -> None:
+    easy = make_run(tmp_path / "easy", lambda t, k: True, tasks=4, env_args={"level": "easy"})
+    every = make_run(tmp_path / "every", lambda t, k: False, tasks=12, env_args={})
+    with pytest.raises(NotComparableError, match=r"level: 'easy' against None; .* use compare --common"):
+        compare(easy, every)
+    found = compare(easy, every, tasks="common")
+    assert (found.tasks, found.difference) == (4, 1.0)
+    assert "every played 12 tasks, of which 4 (33%) are compared" in found.notes
+    other = make_run(tmp_path / "other", lambda t, k: False, env_args={"level": "easy", "reward": "strict"})
+    for tasks in ("all", "common"):
+        with pytest.raises(NotComparableError, match=r"reward: None against 'strict'$"):
+            compare(easy, other, tasks=tasks)  # type: ignore[arg-type]
 
 
 def test_holm_over_a_table(tmp_path: Path) -> None:

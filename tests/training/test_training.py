@@ -25,6 +25,7 @@ from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.reports.figures.training_curve import draw
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
+from nlac_bench.training.costs import BudgetUse
 from nlac_bench.training.curve import latest
 from nlac_bench.training.prepare import make_training
 from nlac_bench.training.run import TrainingResult, train_and_test, trained
@@ -95,6 +96,13 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     iterations = latest(rows, "iteration")
     assert [r["iteration"] for r in iterations] == [1, 2, 3]
     assert iterations[-1]["gradient_steps_total"] == 6 and iterations[-1]["tokens"] > 0
+    use = {"kind": "steps", "planned": 6, "spent": 6, "overshoot": 0}
+    told = trained(whole)
+    assert told is not None and (told.to_json()["cost"], told.to_json()["signal"]) == (use, True)
+    costs = one_json(nlac_bench("compare", str(whole), str(whole / "base"), "--json"))["costs"]
+    assert costs["a"]["budget"] == use and costs["b"]["budget"] is None
+    assert costs["a"]["generated_tokens"] == iterations[-1]["tokens"]
+    assert costs["a"]["generated_by_role"].keys() > {"policy", "evaluator"}
     for name in ("l1", "l2", "share_optimal", "share_refined", "buffer_age", "kl_to_start", "train_success"):
         assert name in iterations[-1], name
     for row in iterations:
@@ -138,8 +146,12 @@ def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path)
 def test_a_context_that_is_too_short_is_named_instead_of_the_model() -> None:
     where = {"gradient_steps_total": 0, "env_steps": 64, "tokens": 0, "seconds": 1.0}
     gain: Any = None  # not read by ``advice``
-    assert "a model that follows instructions better" in TrainingResult(gain, where, {}, 0.1).advice()[0]
-    (advice,) = TrainingResult(gain, where, {}, 0.9).advice()
+    use = BudgetUse("steps", 8, 0)
+    assert (
+        "a model that follows instructions better"
+        in TrainingResult(gain, where, {}, use, True, 0.1).advice()[0]
+    )
+    (advice,) = TrainingResult(gain, where, {}, use, True, 0.9).advice()
     assert "a model with a longer context" in advice and "90% of the test episodes" in advice
 
 

@@ -67,6 +67,16 @@ class NLAC(LanguagePolicyIteration):
         """See ``Resources.learn``."""
         return await self.resources.learn(steps)
 
+    async def in_parts(self, lessons: Sequence[Lesson]) -> int:
+        """Call ``improve`` with as many of the lessons as the budget allows; return their number."""
+
+        async def improve(part: Sequence[Lesson]) -> int:
+            before = self.counts["playout_steps"]
+            await self.improve(part)
+            return self.counts["playout_steps"] - before
+
+        return await self.resources.in_parts(lessons, self.config.mini_batch_size, improve)
+
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
         """Take one gradient step for each mini-batch of ``lessons`` and update the replay's priorities."""
         size = self.config.mini_batch_size

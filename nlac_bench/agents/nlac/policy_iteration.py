@@ -75,6 +75,11 @@ class LanguagePolicyIteration(ABC):
         """Call ``steps``, which takes the gradient steps of an update."""
         return steps()
 
+    async def in_parts(self, lessons: Sequence[Lesson]) -> int:
+        """Call ``improve`` with the lessons; return the number of those for which the budget sufficed."""
+        await self.improve(lessons)
+        return len(lessons)
+
     def remember(self, episodes: Sequence[Episode]) -> int:
         """Append the transitions of ``episodes``, of any policy, to D; return their number.
 
@@ -110,7 +115,8 @@ class LanguagePolicyIteration(ABC):
             self.lesson_type(self.replay.items[i], w, self.speaker(n))
             for n, (i, w) in enumerate(zip(indices.tolist(), weights.tolist(), strict=True))
         ]
-        await self.improve(lessons)
+        sampled = await self.in_parts(lessons)
+        lessons, indices = lessons[:sampled], indices[:sampled]
         for lesson in lessons:
             lesson.keep()
         self.keep_texts(lessons)

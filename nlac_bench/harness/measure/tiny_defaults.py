@@ -1,5 +1,6 @@
 """Default settings for ``--model tiny``: the easy level of the tasks, and training settings of its size."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.env_string import join
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.engines import engine_kind, local_model
 from nlac_bench.harness.measure.replicas import replica_count
 from nlac_bench.harness.runs.configuration import MOST_REPLICAS
@@ -48,6 +50,27 @@ def is_tiny(model: object) -> bool:
         return True
     own, theirs = tiny.path() / "tokenizer.json", Path(str(model)) / "tokenizer.json"
     return theirs.is_file() and theirs.read_bytes() == own.read_bytes()
+
+
+def default_tasks(config: Mapping[str, Any]) -> str | None:
+    """Return a sentence on the tasks of a run that plays the default ones of the embedded model; else None.
+
+    Args:
+        config: of the run. It may come from somebody else.
+    """
+    try:
+        name, arguments = envs.parse(str(config.get("env", "")))
+    except NlacBenchError:
+        return None
+    if config.get("data") not in (None, "embedded") or arguments != EASY.get(name):
+        return None
+    if str(config.get("model")) not in tiny.FOLDERS:
+        return None
+    level = json.dumps({"level": None})
+    return (
+        f"the tasks are those of level {arguments['level']}, the default with --model {config['model']}; "
+        f"--env '{name}@{level}' plays all levels"
+    )
 
 
 def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:

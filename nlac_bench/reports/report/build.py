@@ -20,7 +20,12 @@ from nlac_bench.reports.report.reproduce import reproduce_section
 from nlac_bench.reports.report.stored_sweep import COMPARISON
 from nlac_bench.reports.report.subjects import Measurement, ReportSubject, forest_row, metric_of
 from nlac_bench.reports.report.sweep import sweep_report
-from nlac_bench.reports.report.training import cost_section, critiques_section, curves_section
+from nlac_bench.reports.report.training import (
+    cost_section,
+    critiques_section,
+    curves_section,
+    equal_cost_section,
+)
 from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.reports.report.verdicts import algorithms_verdict, pairs_verdict, run_verdict, setting
 from nlac_bench.stats.compare import Comparison, compare_all
@@ -117,6 +122,7 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
         tasks_section(owns, metric),
         failures_section(owns, metric),
         parts_section(subjects),
+        equal_cost_section(by_side),
         cost_section(runs),
         critiques_section(runs),
         unscored_section(subjects, metric),
@@ -174,6 +180,11 @@ def _compared(
             raise
         return f"{prefix}No difference can be computed yet: {error}.", Section(
             "pairs", "Pairs", (str(error),)
+        )
+    if not unfinished and (left_out := max(each.left_out for each in result)):
+        prefix = (
+            "The runs did not play the same tasks: what follows compares those that both sides have, and "
+            f"leaves out up to {left_out} others. "
         )
     rows: list[tuple[Cell, ...]] = []
     notes: list[str] = []

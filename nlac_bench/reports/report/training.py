@@ -10,12 +10,14 @@ from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.reports.figures.costs import costs
 from nlac_bench.reports.figures.curves import MethodCurves, Reference, method_curves
+from nlac_bench.reports.figures.figure import Table
 from nlac_bench.reports.figures.training_curve import curve
-from nlac_bench.reports.report.page import Section, Texts
+from nlac_bench.reports.report.page import NumbersTable, Section, Texts
 from nlac_bench.reports.report.references import stored_references
 from nlac_bench.reports.report.subjects import Measurement, ReportSubject
 from nlac_bench.rollout.meter import spent_from_row
 from nlac_bench.stats.outcomes import success_rate
+from nlac_bench.training.costs import CostComparison, RunCost
 from nlac_bench.training.curve import AXES, learned, rows_of
 from nlac_bench.types import Usage
 
@@ -102,6 +104,32 @@ def cost_section(measurements: Sequence[Measurement]) -> Section:
         f"{total.calls:,} calls. A dash under US$ means that no price was given."
     )
     return Section("cost", "Cost by role", (note,), (costs(usage),))
+
+
+def equal_cost_section(sides: Sequence[Sequence[ReportSubject]]) -> Section | None:
+    """Return the mean costs of two sides beside each other, and what holds at equal cost; None for other
+    numbers of sides, or if no side cost anything.
+
+    Raises:
+        RunFolderError: the metrics of a run are damaged.
+    """
+    if len(sides) != 2:
+        return None
+    both = CostComparison(*([RunCost.read(each.run) for each in side] for side in sides))
+    if not (rows := both.table()):
+        return None
+    table = Table(("cost", "A", "B", "A / B"), tuple(map(tuple, rows)))
+    numbers = NumbersTable(
+        "costs", "Cost of training, or of the episodes of agents that are not trained", table
+    )
+    return Section(
+        "equal_cost", "Cost of both sides", tuple(map(sentence_of, both.notes())), tables=(numbers,)
+    )
+
+
+def sentence_of(note: str) -> str:
+    """Return ``note`` with a capital letter and a full stop."""
+    return f"{note[:1].upper()}{note[1:]}."
 
 
 def critiques_section(measurements: Sequence[Measurement]) -> Section | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from nlac_bench import tiny
+from nlac_bench.harness.measure.tiny_defaults import default_tasks
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.reports.report.page import shown
 from nlac_bench.reports.report.subjects import Measurement
@@ -27,7 +28,9 @@ def setting(runs: Sequence[RunFolder]) -> str:
         + (f" ({where})" if (where := ", ".join(_where(run.conditions))) else "")
         for run in runs
     ]
-    return f"Measured: {'; '.join(dict.fromkeys(measured))}."
+    notes = dict.fromkeys(note for run in runs if (note := default_tasks(run.config)))
+    said = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
+    return f"Measured: {'; '.join(dict.fromkeys(measured))}.{said}"
 
 
 def _model(subject: Mapping[str, object]) -> str:

@@ -1,0 +1,115 @@
+"""Keeps a training within its budget of tokens or environment steps: shortens the last iteration."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from nlac_bench.learner.config import Budget
+from nlac_bench.training.progress import Progress
+
+T = TypeVar("T")
+
+CAUTION = 0.7
+"""Share of what is left that a part of an iteration is expected to cost, because costs vary."""
+
+
+class Allowance:
+    """Divides the work of an iteration into parts, and ends it when the budget is spent.
+
+    A budget of gradient steps is not divided: ``Progress.steps_left`` limits its updates. Of the other
+    budgets, a part is as large as what is left allows, by the cost of the items before it, and at least one
+    unit: the episodes of one task, or the transitions of one mini-batch. The parts depend on counts only, so
+    runs with the same seed have the same parts. While episodes are played ahead, their cost is counted with
+    that of the update, so parts are smaller than necessary.
+
+    Args:
+        budget: of the training.
+        tokens: returns the number of tokens generated since training began.
+        generates: expected number of answers per transition, the policy's own included; used until an
+            iteration has been measured.
+    """
+
+    def __init__(self, budget: Budget, tokens: Callable[[], int], generates: float = 1.0) -> None:
+        self.budget, self.tokens = budget, tokens
+        self.progress = Progress()
+        self.env_steps = 0
+        """Environment steps that ``progress`` does not contain yet."""
+        self._first_share = 1 / generates if budget.unit == "tokens" else 1.0
+
+    def left(self) -> int:
+        """Return what is left, in the unit of the budget; negative after an overshoot."""
+        spent = {
+            "steps": self.progress.gradient_steps,
+            "env_steps": self.progress.env_steps + self.env_steps,
+            "tokens": self.tokens(),
+        }
+        return self.budget.amount - spent[self.budget.unit]
+
+    def finished(self) -> bool:
+        """Return whether the budget is spent, or what is left is less than half of the smallest iteration."""
+        costs = self.progress.costs
+        smallest = (
+            costs.get("task", 0.0) + costs.get("mini_batch", 0.0) if self.progress.gradient_steps else 0
+        )
+        return self.left() <= smallest / 2
+
+    def may_play_ahead(self) -> bool:
+        """Return whether the budget suffices for this iteration and the next one."""
+        costs = self.progress.costs
+        return self.budget.unit == "steps" or (
+            self.progress.iteration > 0 and self.left() > 2 * (costs.get("play", 0) + costs.get("learn", 0))
+        )
+
+    async def play(self, items: Sequence[T], unit: int, do: Callable[[Sequence[T]], Awaitable[int]]) -> int:
+        """Play ``items``, the episodes of an iteration, but leave what the update is expected to cost.
+
+        Args:
+            unit: number of episodes of one task.
+            do: plays a part and returns the environment steps of its episodes.
+
+        Returns:
+            The number of episodes that were played, at least one unit.
+        """
+        costs = self.progress.costs
+        before = costs.get("play", 0.0) + costs.get("learn", 0.0)
+        share = costs["play"] / before if before else self._first_share
+        return await self._in_parts("play", "task", items, unit, do, self.left() * (1 - share))
+
+    async def learn(self, items: Sequence[T], unit: int, do: Callable[[Sequence[T]], Awaitable[int]]) -> int:
+        """Sample the answers that an update needs for ``items``, the transitions that it learns from.
+
+        Args:
+            unit: number of transitions of a mini-batch.
+            do: processes a part and returns the environment steps that it took itself.
+
+        Returns:
+            The number of transitions that were processed, at least one unit.
+        """
+        return await self._in_parts("learn", "mini_batch", items, unit, do, 0.0)
+
+    async def _in_parts(
+        self,
+        phase: str,
+        unit_name: str,
+        items: Sequence[T],
+        unit: int,
+        do: Callable[[Sequence[T]], Awaitable[int]],
+        reserve: float,
+    ) -> int:
+        """Process ``items`` until no more than ``reserve`` is left."""
+        if self.budget.unit == "steps" or not items:
+            await do(items)
+            return len(items)
+        costs, done, began = self.progress.costs, 0, self.left()
+        measured = unit_name in costs
+        while done < len(items) and (done == 0 or self.left() > reserve):
+            units = 1
+            if unit_name in costs:
+                units = max(1, int(CAUTION * (self.left() - reserve) / max(1.0, costs[unit_name])))
+                if not measured:  # a mean over few units is uncertain
+                    units = min(units, max(1, 2 * done // unit))
+            part = items[done : done + unit * units]
+            self.env_steps += await do(part)
+            done += len(part)
+            costs[unit_name] = (began - self.left()) / done * unit
+        costs[phase] = float(began - self.left())
+        return done

@@ -1,0 +1,256 @@
+"""Compares what runs cost, and training runs at equal cost, from their validation curves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.learner.config import Budget
+from nlac_bench.stats.distributions import Z95
+from nlac_bench.stats.intervals import wilson_bounds
+from nlac_bench.stats.outcomes import outcomes_of
+from nlac_bench.stats.tables import number, render_table
+from nlac_bench.stats.verdicts import UNDECIDED, Verdict, worded
+from nlac_bench.training.curve import AXES, rows_of
+from nlac_bench.training.progress import has_signal
+
+UNEQUAL = 0.05
+"""Relative difference of the budgeted cost above which a comparison warns."""
+_SPENT = {"steps": "gradient_steps_total", "env_steps": "env_steps", "tokens": "tokens"}
+"""Unit of a budget → field of ``metrics.jsonl``."""
+
+
+@dataclass(frozen=True)
+class BudgetUse:
+    """The use of a training budget, without validation, probes and test.
+
+    ``kind`` is what the budget counts: ``steps`` (gradient steps), ``env_steps`` or ``tokens``.
+    """
+
+    kind: str
+    planned: int
+    spent: float
+
+    @property
+    def overshoot(self) -> float:
+        """The amount spent beyond the budget."""
+        return max(0, self.spent - self.planned)
+
+    @classmethod
+    def of(cls, run: RunFolder, last: Mapping[str, Any]) -> "BudgetUse":
+        """Return the use of the budget of ``run``, whose last iteration has the metrics ``last``."""
+        budget = Budget.parse(str(run.config["train"]["budget"]))
+        return cls(budget.unit, budget.amount, last[_SPENT[budget.unit]])
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that ``--json`` prints."""
+        return {**vars(self), "overshoot": self.overshoot}
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """The cost of a run: of its training, without base, validation, probes and test; of other runs, of their
+    episodes.
+
+    ``generated`` has the tokens by role. ``budget`` and ``signal`` (whether any gradient was not 0) are None
+    for runs that are not trained; ``validations`` is empty for them.
+    """
+
+    env_steps: float
+    gradient_steps: float
+    seconds: float
+    generated: Mapping[str, float]
+    budget: BudgetUse | None = None
+    signal: bool | None = None
+    validations: Sequence[Mapping[str, Any]] = ()
+
+    @classmethod
+    def read(cls, run: RunFolder) -> "RunCost":
+        """Read the cost of the run in a folder.
+
+        Raises:
+            RunFolderError: the metrics are damaged.
+        """
+        rows = rows_of(run, "iteration") if run.config.get("train") else []
+        if not rows:
+            outcomes = outcomes_of(run)
+            turns = sum(len(row.get("turns", ())) for row in run.rows())
+            generated = {role: u.completion_tokens for role, u in sorted(outcomes.usage.items())}
+            return cls(turns, 0, outcomes.seconds, generated)
+        last = rows[-1]
+        generated = {
+            role: spent.get("completion_tokens", 0)
+            for role, spent in sorted(last.get("usage", {}).items())
+            if ":" not in role  # "validation:policy" is not training
+        }
+        return cls(
+            last["env_steps"], last["gradient_steps_total"], last["seconds"], generated,
+            BudgetUse.of(run, last), any(map(has_signal, rows)), rows_of(run, "validation"),
+        )  # fmt: skip
+
+    @property
+    def tokens(self) -> float:
+        """The generated tokens of all roles."""
+        return sum(self.generated.values())
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that ``--json`` prints."""
+        return {
+            "env_steps": self.env_steps,
+            "gradient_steps": self.gradient_steps,
+            "generated_tokens": self.tokens,
+            "generated_by_role": dict(self.generated),
+            "seconds": self.seconds,
+            "budget": None if self.budget is None else self.budget.to_json(),
+            "signal": self.signal,
+        }
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Validation success of two sides at equal cost: the last validation that cost no more than ``at``.
+
+    ``low`` and ``high`` are the 95 % interval of the difference of two independent proportions (Newcombe
+    1998, method 10), which disregards that both played the same tasks.
+    """
+
+    kind: str
+    at: float
+    a: float
+    b: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Which side is better: decided only if the interval excludes 0."""
+        return UNDECIDED if self.low <= 0 <= self.high else "A better" if self.low > 0 else "B better"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that ``--json`` prints."""
+        return {**vars(self), "difference": self.a - self.b, "verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class CostComparison:
+    """The mean costs of the runs (the seeds) of two sides."""
+
+    a: Sequence[RunCost]
+    b: Sequence[RunCost]
+
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """What each side spent of its budget, on average; None unless all have budgets in the same unit."""
+        budgets = [each.budget for each in (*self.a, *self.b)]
+        if not all(budgets) or len({each.kind for each in budgets if each}) != 1:
+            return None
+        first, second = (float(np.mean([x.budget.spent for x in side if x.budget])) for side in self.sides)
+        return first, second
+
+    @property
+    def sides(self) -> tuple[Sequence[RunCost], Sequence[RunCost]]:
+        """Both sides."""
+        return self.a, self.b
+
+    @property
+    def unequal(self) -> bool:
+        """Whether one side spent over ``UNEQUAL`` more of the budgeted cost than the other."""
+        return self.spent is not None and max(self.spent) > (1 + UNEQUAL) * min(self.spent)
+
+    def matched(self) -> Matched | None:
+        """Return the validations at equal cost; None if the costs are equal or not comparable."""
+        if not self.unequal or self.spent is None or (budget := self.a[0].budget) is None:
+            return None
+        field, at = _SPENT[budget.kind], min(self.spent)
+        rates, bounds = [], []
+        for side in self.sides:
+            reached = [[v for v in each.validations if v[field] <= at] for each in side]
+            if not all(reached):
+                return None
+            last = [rows[-1] for rows in reached]
+            tasks = float(sum(row.get("tasks", 0) for row in last))
+            if not tasks:
+                return None
+            rate = sum(row["success"] * row.get("tasks", 0) for row in last) / tasks
+            rates.append(rate)
+            bounds.append([float(x) for x in wilson_bounds(np.asarray(rate), tasks, Z95)])
+        (a, b), ((low_a, high_a), (low_b, high_b)) = rates, bounds
+        low = a - b - np.hypot(a - low_a, high_b - b)
+        high = a - b + np.hypot(high_a - a, b - low_b)
+        return Matched(budget.kind, at, a, b, float(low), float(high))
+
+    def to_json(self) -> dict[str, object]:
+        """Return the fields ``costs`` and ``matched_cost`` of the object that ``--json`` prints."""
+        matched = self.matched()
+        return {
+            "costs": {name: _mean(side) for name, side in zip("ab", self.sides, strict=True)},
+            "matched_cost": None if matched is None else matched.to_json(),
+        }
+
+    def to_text(self) -> str:
+        """Return a table of both sides' costs, and what holds at equal cost where they differ."""
+        return "\n".join([render_table(["cost", "A", "B", "A / B"], self.table()), *self.notes()])
+
+    def table(self) -> list[list[str]]:
+        """Return a row for each cost: its name, both sides' means, and their ratio."""
+        roles = dict.fromkeys(role for side in self.sides for each in side for role in each.generated)
+        items = {
+            AXES["env_steps"]: [[x.env_steps for x in side] for side in self.sides],
+            AXES["gradient_steps_total"]: [[x.gradient_steps for x in side] for side in self.sides],
+            AXES["tokens"]: [[x.tokens for x in side] for side in self.sides],
+        }
+        if len(roles) > 1:
+            for role in roles:
+                items[f"  by {role}"] = [[x.generated.get(role, 0) for x in side] for side in self.sides]
+        items["seconds"] = [[x.seconds for x in side] for side in self.sides]
+        rows = []
+        for name, (first, second) in items.items():
+            a, b = float(np.mean(first)), float(np.mean(second))
+            if a or b:
+                rows.append([name, f"{a:,.0f}", f"{b:,.0f}", f"{a / b:.2f}" if b else "–"])
+        return rows
+
+    def notes(self) -> list[str]:
+        """Return sentences on unequal costs, and on sides whose training had no gradient."""
+        lines = [
+            f"{name} learned nothing: all gradients were 0, so its result is that of the untrained model"
+            for name, side in zip("AB", self.sides, strict=True)
+            if side and all(each.signal is False for each in side)
+        ]
+        budgets = [each.budget for side in self.sides for each in side]
+        if all(budgets) and self.spent is None:
+            lines.append("the budgets have different units, so the costs are not equal by design")
+        if not self.unequal or self.spent is None:
+            return lines
+        kind = "" if budgets[0] is None else AXES[_SPENT[budgets[0].kind]]
+        a, b = self.spent
+        more, ratio = ("A", a / b) if a > b else ("B", b / a)
+        lines.append(f"warning: {more} spent {ratio - 1:.0%} more {kind} than the other side")
+        if (matched := self.matched()) is None:
+            lines.append("no validation of both sides is at equal cost")
+            return lines
+        lines.append(
+            f"at {matched.at:,.0f} {kind} (validation): A {number(matched.a)}, B {number(matched.b)}, "
+            f"A − B = {number(matched.a - matched.b, sign=True)} "
+            f"[{number(matched.low, sign=True)}, {number(matched.high, sign=True)}]: "
+            f"{worded(matched.verdict, 'A better', 'B better')}"
+        )
+        return lines
+
+
+def _mean(side: Sequence[RunCost]) -> dict[str, object]:
+    """Return the JSON object of a run, or the means of several."""
+    if len(side) == 1:
+        return side[0].to_json()
+    roles = sorted({role for each in side for role in each.generated})
+    return {
+        "env_steps": float(np.mean([each.env_steps for each in side])),
+        "gradient_steps": float(np.mean([each.gradient_steps for each in side])),
+        "generated_tokens": float(np.mean([each.tokens for each in side])),
+        "generated_by_role": {r: float(np.mean([each.generated.get(r, 0) for each in side])) for r in roles},
+        "seconds": float(np.mean([each.seconds for each in side])),
+        "budget": [None if each.budget is None else each.budget.to_json() for each in side],
+        "signal": any(each.signal for each in side) if side[0].signal is not None else None,
+    }

@@ -1,0 +1,95 @@
+"""What runs cost, and training runs compared at equal cost."""
+
+from typing import Any
+
+import pytest
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from nlac_bench.training.costs import BudgetUse, CostComparison, RunCost
+from nlac_bench.training.progress import has_signal
+
+
+def validation(tokens: int, success: float, tasks: int = 40) -> dict[str, Any]:
+    return {"tokens": tokens, "env_steps": tokens // 40, "success": success, "tasks": tasks}
+
+
+def trained(tokens: int, *validations: dict[str, Any], signal: bool = True, kind: str = "tokens") -> RunCost:
+    spent = {"tokens": tokens, "env_steps": tokens // 40}[kind]
+    use = BudgetUse(kind, spent - 5, spent)
+    return RunCost(
+        tokens // 40, 12, 60.0, {"evaluator": tokens / 2, "policy": tokens / 2}, use, signal, validations
+    )
+
+
+def test_equal_costs_are_shown_without_a_warning() -> None:
+    both = CostComparison([trained(12_000, validation(0, 0.1))], [trained(12_400, validation(0, 0.1))])
+    assert not both.unequal and both.matched() is None and both.notes() == []
+    text = both.to_text()
+    assert "generated tokens" in text and "by evaluator" in text and "12,400" in text
+    assert both.to_json()["costs"]["a"]["budget"] == {  # type: ignore[index]
+        "kind": "tokens", "planned": 11_995, "spent": 12_000, "overshoot": 5,
+    }  # fmt: skip
+
+
+def test_at_unequal_cost_the_last_validation_that_both_could_afford_decides() -> None:
+    cheap = trained(12_000, validation(0, 0.1), validation(6_000, 0.3), validation(12_000, 0.6))
+    dear = trained(34_858, validation(0, 0.1), validation(11_900, 0.2), validation(34_858, 0.9))
+    both = CostComparison([cheap], [dear])
+    matched = both.matched()
+    assert both.unequal and matched is not None
+    assert (matched.at, matched.a, matched.b, matched.verdict) == (12_000, 0.6, 0.2, "A better")
+    expected = confint_proportions_2indep(24, 40, 8, 40, method="newcomb", compare="diff")
+    assert (matched.low, matched.high) == pytest.approx(expected)
+    warning, equal = both.notes()
+    assert warning == "warning: B spent 190% more generated tokens than the other side"
+    assert equal.startswith("at 12,000 generated tokens (validation): A 0.600, B 0.200, A − B = +0.400")
+    assert CostComparison([dear], [cheap]).matched().verdict == "B better"  # type: ignore[union-attr]
+
+
+def test_a_small_difference_at_equal_cost_is_not_called() -> None:
+    both = CostComparison(
+        [trained(12_000, validation(9_000, 0.50))], [trained(20_000, validation(9_000, 0.45))]
+    )
+    matched = both.matched()
+    assert matched is not None and matched.verdict == "not distinguishable"
+
+
+def test_seeds_are_averaged_and_their_validations_pooled() -> None:
+    first = [trained(12_000, validation(0, 0.1), validation(12_000, s)) for s in (0.5, 0.7)]
+    second = [trained(20_000, validation(0, 0.1)), trained(20_200, validation(0, 0.3))]
+    matched = CostComparison(first, second).matched()
+    assert matched is not None and matched.at == 12_000
+    assert (matched.a, matched.b) == pytest.approx((0.6, 0.2))
+    one = confint_proportions_2indep(48, 80, 16, 80, method="newcomb", compare="diff")
+    assert (matched.low, matched.high) == pytest.approx(one)
+
+
+def test_budgets_in_different_units_and_runs_without_training_have_no_equal_cost() -> None:
+    units = CostComparison([trained(12_000)], [trained(90_000, kind="env_steps")])
+    assert units.spent is None and units.matched() is None
+    assert units.notes() == ["the budgets have different units, so the costs are not equal by design"]
+    played = RunCost(10, 0, 1.0, {"policy": 100})
+    assert CostComparison([played], [trained(12_000)]).notes() == []
+    assert "gradient steps" not in CostComparison([played], [played]).to_text()
+
+
+def test_a_side_without_gradients_is_said_to_have_learned_nothing() -> None:
+    silent = trained(12_000, signal=False)
+    assert CostComparison([silent], [trained(12_000)]).notes() == [
+        "A learned nothing: all gradients were 0, so its result is that of the untrained model"
+    ]
+    assert CostComparison([silent, trained(12_000)], [trained(12_000)]).notes() == []
+
+
+@pytest.mark.parametrize(
+    ("row", "signal"),
+    [
+        ({"gradient_steps": 2.0, "grad_norm": 0.3}, True),
+        ({"gradient_steps": 2.0, "grad_norm": 0.0}, False),
+        ({"gradient_steps": 0.0}, False),
+        ({"gradient_steps": 1.0}, True),
+        ({}, False),
+    ],
+)
+def test_a_gradient_that_is_not_zero_is_a_signal(row: dict[str, float], signal: bool) -> None:
+    assert has_signal(row) is signal
