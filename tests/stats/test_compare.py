@@ -272,7 +272,7 @@ def test_runs_of_different_levels_are_compared_on_request_only(tmp_path: Path) -
     other = make_run(tmp_path / "other", lambda t, k: False, env_args={"level": "easy", "reward": "strict"})
     for tasks in ("all", "common"):
         with pytest.raises(NotComparableError, match=r"reward: None against 'strict'$"):
-            compare(easy, other, tasks=tasks)  # type: ignore[arg-type]
+            compare(easy, other, tasks=tasks)
 
 
 def test_holm_over_a_table(tmp_path: Path) -> None:
