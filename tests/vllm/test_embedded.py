@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
 T = TypeVar("T")
 ENV = 'tau_retail@{"level": "easy"}'
-EPISODES = 64
+EPISODES = 24
 
 
 @pytest.fixture(scope="module")
