@@ -39,7 +39,7 @@ class PracticeEnv(ShopWorldsEnv):
 
     def __init__(self, world: int) -> None:
         super().__init__(split="train", world=world)
-        tasks = [case.task(index, self._procedures) for index, case in enumerate(practice().values())]
+        tasks = [case.task(index, self._world) for index, case in enumerate(practice().values())]
         self._serve(self._domain, tasks, "train", None)
 
     @property

@@ -19,8 +19,13 @@ from nlac_bench.stats.outcomes import unknown_rate_of
 from nlac_bench.stats.tables import number, render_table
 
 AGENTS = ("oracle", "constant", "random", "silent")
-PLAYED = (*registry.BUILTIN, join("twenty_questions", {"unknowns": "no"}))
-"""The environments that are played by default; of twenty questions also the published rule for unknowns."""
+PLAYED = (
+    *registry.BUILTIN,
+    join("shop_worlds", {"level": "conditional"}),
+    join("twenty_questions", {"unknowns": "no"}),
+)
+"""The environments that are played by default: the built-in ones, the level ``conditional`` of worlds, which
+its default does not include, and twenty questions with the published rule for unknowns."""
 
 
 def floors(

@@ -26,10 +26,13 @@ from nlac_bench.leaderboards.submit import derive, refuse_faults, write_entries
 
 def environments() -> Iterator[str]:
     """Yield the environments of the boards: all built-in ones with embedded data, also at the level that the
-    embedded model plays, and with official data; those with worlds instead with each kind of rules."""
+    embedded model plays, and with official data; those with worlds instead with each kind of rules, also at
+    the level ``conditional``."""
     for name in registry.BUILTIN:
         if name == "shop_worlds":
-            yield from (join(name, {"rules": r, "worlds": "held_out"}) for r in ("told", "hidden"))
+            for level in ({}, {"level": "conditional"}):
+                for rules in ("told", "hidden"):
+                    yield join(name, {"rules": rules, "worlds": "held_out", **level})
             continue
         yield name
         yield join(name, EASY[name])

@@ -187,7 +187,11 @@ def test_runs_report_how_often_the_oracle_did_not_know(tmp_path: Path) -> None:
     assert "unknown rate" in nlac_bench("compare", str(tmp_path / "a"), str(tmp_path / "c")).stdout
     played = nlac_bench("floors", "--env", "twenty_questions", "--agent", "oracle", "--episodes", "2")
     assert "unknown rate" in played.stdout
-    assert PLAYED[-1] == 'twenty_questions@{"unknowns": "no"}' and PLAYED[:-1] == tuple(registry.BUILTIN)
+    assert PLAYED[-2:] == (
+        'shop_worlds@{"level": "conditional"}',
+        'twenty_questions@{"unknowns": "no"}',
+    )
+    assert PLAYED[:-2] == tuple(registry.BUILTIN)
 
 
 def test_toml_configuration_and_flags_that_win(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from nlac_bench.envs.shop_worlds.procedures import (
     name_of,
 )
 from nlac_bench.envs.shop_worlds.tasks import TASKS, case_of, cases
-from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, MEASURED, OPEN, SPARE, procedures_of
+from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, MEASURED, OPEN, SPARE, procedures_of, world_of
 from nlac_bench.envs.tau.embedded import load_embedded
 from nlac_bench.envs.tau.invoke import invoke
 from nlac_bench.envs.tau.reward import TauGrader
@@ -334,7 +334,7 @@ def test_the_oracle_succeeds(world: int) -> None:
 
 def customer_of(kind: str) -> tuple[WaitingCustomer, str]:
     customer = WaitingCustomer()
-    task = case_of(EASY_OF[kind]).task(0, procedures_of(0))
+    task = case_of(EASY_OF[kind]).task(0, world_of(0, conditional=False))
     return customer, asyncio.run(customer.begin(task, np.random.default_rng(0)))
 
 

@@ -34,16 +34,29 @@ class WaitingCustomer(ScriptedUser):
     def __init__(self, domain: Domain | None = None) -> None:
         super().__init__(domain)
         self._pending = self._waiting = self._failed = False
+        self._asks_again = False
         self._news: tuple[str, ...] = ()
         self._receipt = ""
 
-    def hear(self, news: Sequence[str], pending: bool, receipt: str) -> None:
-        """Set which requests have failed since the last call, whether others are still to be checked, and the
-        ``receipt`` of all changes so far."""
+    def hear(self, news: Sequence[str], undone: Sequence[str], pending: bool, receipt: str) -> None:
+        """Take notice of the checks since the last call.
+
+        Args:
+            news: the complaints about the requests that failed.
+            undone: the ids of the orders of those whose call was undone: the customer states these requests
+                again with the complaint, and a yes that was given for them no longer counts.
+            pending: whether other requests are still to be checked.
+            receipt: the shop's message about all changes so far.
+        """
         self._receipt = receipt
         self._news = (*self._news, *news)
-        self._failed = self._failed or bool(news)
+        self._failed = self._failed or len(news) > len(undone)
         self._pending = pending
+        for place, goal in enumerate(self._script.goals):
+            if goal.record in undone:
+                self._now.goal, self._now.over = place, False
+                self._waiting, self._asks_again = False, True
+                self._reset()
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
         """Start ``task`` and return the first message, which also has the zip code."""
@@ -54,6 +67,10 @@ class WaitingCustomer(ScriptedUser):
     async def reply(self, message: str) -> str:
         """Return the reply to the agent's ``message``; news that came since the last reply are put first."""
         news, self._news = self._news, ()
+        if self._asks_again:
+            self._asks_again = False
+            self._now.replies += 1
+            return " ".join([*news, self._restate(self._goal, ASKS_AGAIN)])
         reply = "" if self._waiting else await super().reply(message)
         if STOP in reply and self._now.goal >= len(
             self._script.goals
@@ -67,7 +84,7 @@ class WaitingCustomer(ScriptedUser):
         """Return an independent customer in the same state."""
         twin = super().copy()
         twin._pending, twin._waiting, twin._failed = self._pending, self._waiting, self._failed
-        twin._news, twin._receipt = self._news, self._receipt
+        twin._news, twin._receipt, twin._asks_again = self._news, self._receipt, self._asks_again
         return twin
 
     def _await_outcome(self, complains: bool) -> str:

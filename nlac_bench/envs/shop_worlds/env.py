@@ -6,14 +6,15 @@ from typing import Any, ClassVar, Literal
 
 from nlac_bench.envs.shop_worlds.customer import WaitingCustomer
 from nlac_bench.envs.shop_worlds.domain import load_world
-from nlac_bench.envs.shop_worlds.office import DELAY, Filed, Handled, check, receipt
+from nlac_bench.envs.shop_worlds.office import DELAY, Change, Filed, Handled, check, receipt, rows_of
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
 from nlac_bench.envs.shop_worlds.policy import Rules
-from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Evidence, described, name_of
-from nlac_bench.envs.shop_worlds.tasks import TASKS, case_of
-from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, OPEN, procedures_of
+from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Evidence, described
+from nlac_bench.envs.shop_worlds.tasks import CONDITIONAL, TASKS, case_of
+from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, OPEN, world_of
 from nlac_bench.envs.tau.actions import CallAction, Message, parse_action, render_call, render_message
 from nlac_bench.envs.tau.consent import consented
+from nlac_bench.envs.tau.database import Row
 from nlac_bench.envs.tau.env import ServiceState, TauEnv
 from nlac_bench.envs.tau.selection import selected_tasks
 from nlac_bench.envs.tau.shaping import RewardRule
@@ -25,13 +26,16 @@ class WorldState(ServiceState):
     """The state of an episode, with the calls that are to be checked and the look-ups made so far.
 
     ``gold_done`` counts the actions of the oracle's plan that have been taken in order. ``handled`` has
-    an entry for each call that changed an order.
+    an entry for each call that changed an order. ``repairs`` is the number of failed calls that can still be
+    undone, ``undone_after`` the number of messages that the agent had sent when one was.
     """
 
     user: WaitingCustomer
     filed: tuple[Filed, ...] = ()
     handled: tuple[Handled, ...] = ()
     looked_up: tuple[str, ...] = ()
+    repairs: int = 0
+    undone_after: int = 0
 
 
 class ShopWorldsEnv(TauEnv):
@@ -58,7 +62,10 @@ class ShopWorldsEnv(TauEnv):
     ## Reward
     0 until the end, then 1 if the database equals the one after the right calls, else 0. A call that does not
     follow the world's procedure has the usual result. Two steps later the order is put ``on hold``, which no
-    tool can undo; the customer says so in the next message, and the reward is 0.
+    tool can undo; the customer says so in the next message, and the reward is 0. At the level
+    ``conditional``, the first such call of an episode is undone instead of the order being put on hold: its
+    order and its customer have the rows that they had before the call (unless one has changed again since),
+    the customer states the request again, and it can be handled once more.
 
     ## Episode End
     An episode ends when the customer says ``###STOP###``, when the agent calls
@@ -79,7 +86,9 @@ class ShopWorldsEnv(TauEnv):
       world. Worlds from 1000 on are held out: 1000 to 1007 for measuring, 1008 to 1011 for tuning and pilots.
     * ``worlds``: ``held_out`` makes a run with seed s play the held-out world number s, counted from 0;
       ``world`` is then set by the harness, and is the first held-out one elsewhere.
-    * ``level``: ``easy``, ``medium`` or ``hard``, which have one, two and three requests a task.
+    * ``level``: ``easy``, ``medium`` or ``hard``, which have one, two and three requests a task; the default
+      is all three. ``conditional`` has one request a task, and the procedure depends on a fact about the
+      order or the customer, which the tools show.
     * ``data``: ``embedded``; there are no other data.
     * ``render_mode``: ``ansi`` makes ``render()`` return the conversation.
 
@@ -105,7 +114,7 @@ class ShopWorldsEnv(TauEnv):
         rules: Rules = "hidden",
         world: int | None = None,
         worlds: Literal["held_out"] | None = None,
-        level: Literal["easy", "medium", "hard"] | None = None,
+        level: Literal["easy", "medium", "hard", "conditional"] | None = None,
         data: Literal["embedded"] = "embedded",
         render_mode: str | None = None,
     ) -> None:
@@ -123,8 +132,9 @@ class ShopWorldsEnv(TauEnv):
                 f"world {world!r} is not held out; with worlds='held_out' it must be from "
                 f"{self.worlds[0]} to {self.worlds[-1]}"
             )
-        self._procedures = procedures_of(world)
-        domain = load_world(world, rules)
+        self._conditional = level == CONDITIONAL
+        self._world = world_of(world, self._conditional)
+        domain = load_world(world, rules, self._conditional)
         self.played_world, self.rules, self._rule = world, rules, RewardRule.parse("original")
         self._serve(domain, selected_tasks(domain, split, level, None), split, render_mode)
         self.user_kind, self.floors_only = "scripted", False
@@ -134,7 +144,7 @@ class ShopWorldsEnv(TauEnv):
         """Return the world, the names of its procedures by kind of request, and whether it is held out."""
         return {
             "world": self.played_world,
-            "procedures": {kind: name_of(procedure) for kind, procedure in self._procedures.items()},
+            "procedures": self._world.names(),
             "held_out": self.played_world in HELD_OUT,
         }
 
@@ -148,6 +158,7 @@ class ShopWorldsEnv(TauEnv):
         first = await super()._begin(task_id)
         begun: ServiceState = self._state
         self._state = WorldState(**{each.name: getattr(begun, each.name) for each in fields(begun)})
+        self._state.repairs = int(self._conditional)
         return first
 
     async def _respond(self, action: str) -> Outcome:
@@ -158,34 +169,44 @@ class ShopWorldsEnv(TauEnv):
         return outcome
 
     def _call(self, call: CallAction) -> Outcome:
-        outcome, state = super()._call(call), self._state
+        state, kind = self._state, KIND_OF_TOOL.get(call.name)
+        before = rows_of(state.db, str(call.arguments.get("order_id"))) if kind else {}
+        outcome = super()._call(call)
         if outcome.tool_error is not None or outcome.end_reason is not None:
             return outcome
-        if call.name in KIND_OF_TOOL:
-            self._file(KIND_OF_TOOL[call.name], call.arguments)
+        if kind:
+            self._file(kind, call.arguments, before)
         else:
             state.looked_up = (*(name for name in state.looked_up if name != call.name), call.name)
         return outcome
 
-    def _file(self, kind: str, arguments: Mapping[str, Any]) -> None:
+    def _file(self, kind: str, arguments: Mapping[str, Any], before: Mapping[tuple[str, str], Row]) -> None:
         """Pass a call that changed an order on to the back office, and note what is known about it now."""
-        state, demanded = self._state, self._procedures[kind]
+        state, order_id, tables = self._state, arguments["order_id"], self._domain.tables
+        order = tables["orders"][order_id]
+        demanded = self._world.demanded(order, tables["users"][order["user_id"]])[kind]
         taken = KINDS[kind].taken(self._evidence(arguments))
         state.handled = (*state.handled, Handled(described(kind, taken), described(kind, demanded)))
-        filed = Filed(kind, arguments["order_id"], taken == demanded, self._steps + DELAY)
+        change = Change(before, rows_of(state.db, order_id))
+        filed = Filed(kind, order_id, taken == demanded, self._steps + DELAY, change)
         state.filed = (*state.filed, filed)
 
     def _evidence(self, arguments: Mapping[str, Any]) -> Evidence:
         state = self._state
         order = state.db.get("orders", arguments["order_id"])
         original = order["payment_history"][0]["payment_method_id"]  # changes are added behind it
-        agreed = consented(state.writes[-1], list(zip(state.said, state.heard[1:], strict=True)))
+        turns = list(zip(state.said, state.heard[1:], strict=True))[state.undone_after :]
+        agreed = consented(state.writes[-1], turns)
         return Evidence(arguments, agreed, state.looked_up, original)
 
     def _check(self, step: float) -> None:
         state = self._state
-        state.filed, news = check(state.filed, step, state.db)
-        state.user.hear(news, pending=bool(state.filed), receipt=receipt(state.handled))
+        state.filed, news, undone = check(state.filed, step, state.db, state.repairs)
+        if undone:
+            state.repairs -= len(undone)
+            state.gold_done = 0  # the plan of the only request starts again
+            state.undone_after = len(state.said)
+        state.user.hear(news, undone, pending=bool(state.filed), receipt=receipt(state.handled))
 
     def _conduct(self, transferred: bool) -> dict[str, float]:
         """Return no graded parts: the procedures say what is asked and looked up."""
@@ -207,5 +228,6 @@ class ShopWorldsEnv(TauEnv):
     def _due(self) -> CallAction | Message:
         state = self._state
         case = case_of(state.task.task_id)
-        actions = plan(case.script.person, case.user_id, case.requests, self._procedures)
+        procedures = case.demanded(self._world)
+        actions = plan(case.script.person, case.user_id, case.requests, procedures)
         return next((a for place, a in enumerate(actions) if place == state.gold_done), Message(STAYS))
