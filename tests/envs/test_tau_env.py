@@ -200,7 +200,9 @@ def test_an_end_at_the_thirtieth_step_is_graded(env: TauEnv) -> None:
     for _ in range(29):
         action = env.oracle_action() if env._state.gold_done < len(env._gold_calls()) else LOOK[env.name]
         env.step(action)
-    env._state.said += env._state.task.outputs
+    for output in env._state.task.outputs:
+        env._state.said.append(output)
+        env._state.answers.say(output)
     _, reward, _, _, info = env.step(HAND_OVER)
     assert (reward, info["end_reason"]) == (1.0, "success")
 

@@ -83,7 +83,8 @@ def check(filed: Sequence[Filed], step: float, db: Database, repairs: int) -> Ch
 
     At the end of an episode ``step`` is infinite, so that all calls are due.
     """
-    news, undone = [], []
+    news: list[str] = []
+    undone: list[str] = []
     for each in filed:
         if each.due <= step and not each.followed:
             if len(undone) < repairs and each.change.undo(db):

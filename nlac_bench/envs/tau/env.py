@@ -15,6 +15,7 @@ from nlac_bench.envs.tau.actions import (
     render_call,
     render_message,
 )
+from nlac_bench.envs.tau.answers import Answers
 from nlac_bench.envs.tau.conduct import LOOK_UPS, Course, conduct
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, DomainName, GoldCall, Task, load_official
@@ -43,6 +44,7 @@ class ServiceState:
     task: Task
     db: Database
     user: User
+    answers: Answers
     said: list[str] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
     gold_done: int = 0
@@ -55,8 +57,9 @@ class ServiceState:
     def copy(self) -> Self:
         """Return an independent copy."""
         return replace(
-            self, db=self.db.fork(), user=self.user.copy(), said=list(self.said), heard=list(self.heard)
-        )
+            self, db=self.db.fork(), user=self.user.copy(), answers=self.answers.copy(),
+            said=list(self.said), heard=list(self.heard),
+        )  # fmt: skip
 
 
 class TauEnv(TextEnv):
@@ -77,10 +80,12 @@ class TauEnv(TextEnv):
     ## Reward
     0 until the end, then 1 if the database equals the one after the gold actions and the user was told every
     required output, else 0. ``reward="original"`` searches outputs as τ-bench does, where "100" satisfies
-    "10"; with ``"strict"`` it does not. Both are in ``info["reward_parts"]`` at each graded end, with
-    ``r_actions`` and ``r_outputs``; the graded parts of ``nlac_bench.envs.tau.conduct``, which say how
-    decently the agent has worked, are there at each end. For training, ``shaped@{"consented": 0.2}`` adds to
-    the original reward the weight times the difference between a part and its best value; boards refuse it.
+    "10", and so does a list of all numbers. With ``"strict"``, a message must state the output as the answer:
+    no other value of its kind competes (``nlac_bench.envs.tau.answers``). Both are in
+    ``info["reward_parts"]`` at each graded end, with ``r_actions`` and ``r_outputs``; the graded parts of
+    ``nlac_bench.envs.tau.conduct``, which say how decently the agent has worked, are there at each end. For
+    training, ``shaped@{"consented": 0.2}`` adds to the default reward the weight times the difference between
+    a part and its best value; boards refuse it.
 
     ## Episode End
     An episode ends when the user says ``###STOP###``, when the agent calls ``transfer_to_human_agents``, or
@@ -114,7 +119,7 @@ class TauEnv(TextEnv):
     * ``chat``: function that calls the model of users that have one.
     * ``reward``: ``original``, ``strict`` or ``shaped@`` with weights of the graded parts as JSON: positive
       ones of ``identified`` and ``consented``, negative ones of ``violations``, ``needless_transfer`` and
-      ``steps_over_oracle``.
+      ``steps_over_oracle``. The default is ``strict`` for embedded data and ``original`` for others.
     * ``tasks``: the ids (or indices) to play, or ``clean``: all except those whose gold answer is known to
       be wrong.
     * ``replies``: for ``replay``, a file of JSON lines, each the return value of ``conversation()``.
@@ -149,12 +154,13 @@ class TauEnv(TextEnv):
         level: Literal["easy", "medium", "hard"] | None = None,
         user: UserKind | None = None,
         chat: ChatFn | None = None,
-        reward: str = "original",
+        reward: str | None = None,
         tasks: Literal["clean"] | Sequence[str | int] | None = None,
         replies: str | os.PathLike[str] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        self._rule = RewardRule.parse(reward)
+        default = "strict" if data == "embedded" else "original"
+        self._rule = RewardRule.parse(default if reward is None else reward, default)
         if chat is not None and not callable(chat):
             raise TypeError(f"chat must be a function that calls a model, got {chat!r:.80}")
         name = self.domain_name
@@ -199,7 +205,9 @@ class TauEnv(TextEnv):
         task = self._tasks[task_id]
         user = self._new_user.copy()
         first = await user.begin(task, np.random.default_rng(self.np_random.integers(2**63)))
-        self._state = ServiceState(task, self._domain.new_database(), user, heard=[first])
+        answers = Answers(task.outputs, self._domain.policy)
+        answers.hear(first)
+        self._state = ServiceState(task, self._domain.new_database(), user, answers, heard=[first])
         return first
 
     async def _respond(self, action: str) -> Outcome:
@@ -215,6 +223,8 @@ class TauEnv(TextEnv):
         reply = await state.user.reply(message)
         state.said.append(message)
         state.heard.append(reply)
+        state.answers.say(message)
+        state.answers.hear(reply)
         outcome = Outcome(reply)
         outcome.usage, state.user.usage = state.user.usage, {}
         if STOP in reply:
@@ -225,6 +235,7 @@ class TauEnv(TextEnv):
         state = self._state
         before = state.db.fork() if call.name in WRITES[self.domain_name] else None
         result = invoke(self._grader.tools, state.db, call.name, call.arguments)
+        state.answers.call(call.arguments, result.observation, failed=result.error)
         if before is not None:
             write = Write(call.name, call.arguments, before, len(state.said), result.error, state.writes)
             state.writes = (*state.writes, write)
@@ -250,7 +261,7 @@ class TauEnv(TextEnv):
 
     def _grade(self, outcome: Outcome, stopped_by: EndReason) -> None:
         state = self._state
-        parts = self._grader.judge(state.task, state.db, state.said).parts()
+        parts = self._grader.judge(state.task, state.db, state.said, state.answers).parts()
         parts |= self._conduct(transferred=stopped_by == "agent_stop")
         outcome.reward_parts = parts
         outcome.reward = self._rule.reward(parts)

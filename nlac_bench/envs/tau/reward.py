@@ -4,12 +4,12 @@ The gold calls of a task are replayed once per process, on a separate database. 
 of two databases, and modifies neither the episode's database nor its messages.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from nlac_bench.envs.tau import airline, retail
+from nlac_bench.envs.tau.answers import Answers
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.invoke import TRANSFER, Tools, invoke
@@ -24,7 +24,8 @@ class Reward:
     """The judgement of an episode under both rules.
 
     ``outputs`` and ``strict_outputs`` say for each required output whether the user was told it, by τ-bench's
-    rule (a substring of a message, lower-cased, without commas) and by the strict one.
+    rule (a substring of a message, lower-cased, without commas) and by the strict one: it was stated as the
+    answer (``nlac_bench.envs.tau.answers``).
     """
 
     r_actions: bool
@@ -84,12 +85,22 @@ class TauGrader:
             known[task.task_id] = db
         return known[task.task_id]
 
-    def judge(self, task: Task, db: Database, said: Sequence[str]) -> Reward:
-        """Judge an end state ``db``, given all messages that the agent sent to the user."""
-        gold = self.gold(task)
+    def judge(self, task: Task, db: Database, said: Sequence[str], answers: Answers | None = None) -> Reward:
+        """Judge an end state ``db``.
+
+        Args:
+            task: the task.
+            db: the database at the end.
+            said: all messages that the agent sent to the user.
+            answers: what was told in the conversation; by default, in ``said`` without its other side.
+        """
+        if answers is None:
+            answers = Answers(task.outputs)
+            for message in said:
+                answers.say(message)
         outputs = {output: _told(output, said) for output in task.outputs}
-        strict = {output: spoken and _told_strictly(output, said) for output, spoken in outputs.items()}
-        return Reward(db.same_as(gold), outputs, strict, gold)
+        strict = {output: spoken and output in answers.told for output, spoken in outputs.items()}
+        return Reward(db.same_as(self.gold(task)), outputs, strict, self.gold(task))
 
     def grade(self, task: Task, db: Database, said: Sequence[str]) -> dict[str, float]:
         """Return the figures of :meth:`judge`: ``original``, ``strict``, ``r_actions``, ``r_outputs``."""
@@ -98,24 +109,3 @@ class TauGrader:
 
 def _told(output: str, said: Sequence[str]) -> bool:
     return any(output.lower() in message.lower().replace(",", "") for message in said)
-
-
-def _told_strictly(output: str, said: Sequence[str]) -> bool:
-    """Return whether a message contains ``output`` as a separate number or as whole words.
-
-    "10" is not in "100", "2.10", "#W10", "10:30" or "2024-05-10", but in "$10.00"; "IL" is not in "mail".
-    """
-    pattern = re.escape(output.lower())
-    if re.fullmatch(r"[+-]?\d+\.\d+", output):
-        pattern += "0*"
-    elif re.fullmatch(r"[+-]?\d+", output):
-        pattern += r"(?:\.0+)?"
-    elif output[-1:].isalpha():
-        pattern += "s?"
-    whole = re.compile(rf"(?<![^\W_])(?<!\d[-:/.]){pattern}(?![^\W_])(?![-:/.]\d)")
-    # A recorded call may have a message that is not text; the original raises only when it reaches it.
-    texts = [message.lower() for message in said if isinstance(message, str)]
-    return any(whole.search(_THOUSANDS.sub("", text)) for text in texts)
-
-
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

@@ -22,8 +22,8 @@ BEST = {
 class RewardRule:
     """How the reward follows from its parts: ``part`` is ``original`` or ``strict``, and decides the success.
 
-    A shaped reward is ``original`` plus, for each part in ``weights``, the weight times the difference
-    between the part and its best value. So it is at most ``original``, and idleness earns nothing.
+    A shaped reward is that of ``part`` plus, for each part in ``weights``, the weight times the difference
+    between the part and its best value. So it is at most that, and idleness earns nothing.
     """
 
     name: str
@@ -31,8 +31,10 @@ class RewardRule:
     weights: Mapping[str, float]
 
     @classmethod
-    def parse(cls, text: str) -> "RewardRule":
+    def parse(cls, text: str, default: str = "original") -> "RewardRule":
         """Read ``original``, ``strict`` or ``shaped@{"consented": 0.2, "violations": -0.1}``.
+
+        A shaped reward is based on the rule ``default``.
 
         Raises:
             ValueError: ``text`` is none of these, or a weight rewards a fault.
@@ -58,7 +60,7 @@ class RewardRule:
                     f"the weight of {part!r} must be {sign}, or faults are rewarded; got {weight}"
                 )
         chosen = {part: float(weights[part]) for part in BEST if part in weights}
-        return cls(SHAPED + json.dumps(chosen), "original", chosen)
+        return cls(SHAPED + json.dumps(chosen), default, chosen)
 
     def reward(self, parts: Mapping[str, float]) -> float:
         """Return the reward of an episode with these parts."""
