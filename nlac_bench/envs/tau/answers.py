@@ -7,10 +7,10 @@ A message states a number as the answer if the number stands in it and, in the s
    most three numbers follow from others. A number is known if the user, the policy or the result of a call
    said it before the agent did, if it counts something in a result, or if the agent passed it to a call that
    succeeded;
-2. it is not an entry of a list of numbers (three or more in a row), nor an alternative ("6 or 7"); a list of
-   summands with their sum is none;
+2. it is not an entry of a list of numbers (three or more in a row, or two without any words), nor an
+   alternative ("6 or 7"); a list of summands with their sum is none;
 3. no other statement says the same of another number ("It is 6. It is 7.");
-4. it is not part of quoted JSON, and the message has at most ``MOST`` different numbers of its kind.
+4. it is not in a line of quoted JSON, and the message has at most ``MOST`` different numbers of its kind.
 
 Whoever lists all numbers that come into question breaks the first rule; whoever repeats what the tools said
 without choosing breaks one of the others. Words, such as the name of a material, need only be said.
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?", re.ASCII)
 _BETWEEN = re.compile(r"(?:[\s,;|/&•*()\[\]{}_'\"-]|\band\b|\bor\b|\bto\b)*", re.IGNORECASE)
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 _COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
-_QUOTED = re.compile(r'"\s*:\s*"?$')
+_KEY = re.compile(r'"\s*:')
 _ENDS = re.compile(r"(?<=[.!?;])\s+|\n+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
@@ -99,8 +99,8 @@ class Answers:
             return False
         forms = _forms(message, alike)
         return any(
-            not _QUOTED.search(message[max(0, each.start - 20) : each.start])
-            and not self._is_listed(message, place, alike)
+            not _is_quoted(message, each)
+            and not self._is_listed(message, place, alike, forms[place][1])
             and not self._is_repeated(place, alike, forms)
             for place, each in enumerate(alike)
             if each.value == answer.value
@@ -115,20 +115,23 @@ class Answers:
             derived.update(accumulate(given[start:]))
         counts = {int(each.value) for each in found if each.kind == "count"}
         counts |= {count for count, word in _COUNTS.items() if word in message.lower()}
-        shares = {value: (as_decimal(value) / count for count in counts if count) for value in unknown}
         return all(
-            as_decimal(value) in derived or any(canonical(f"{share:f}") in self._known for share in of_value)
-            for value, of_value in shares.items()
+            as_decimal(value) in derived
+            or any(canonical(f"{as_decimal(value) / count:f}") in self._known for count in counts if count)
+            for value in unknown
         )
 
-    def _is_listed(self, message: str, place: int, alike: Sequence[Stated]) -> bool:
-        """Return whether the number is one of several in a row, or an alternative."""
+    def _is_listed(self, message: str, place: int, alike: Sequence[Stated], words: str) -> bool:
+        """Return whether the number is one of several in a row, or an alternative; ``words`` are those of its
+        statement."""
         first = last = place
         while first and _BETWEEN.fullmatch(message, alike[first - 1].end, alike[first].start):
             first -= 1
         while last + 1 < len(alike) and _BETWEEN.fullmatch(message, alike[last].end, alike[last + 1].start):
             last += 1
         others = [each.value for each in alike[first : last + 1] if each.value not in self._asked]
+        if others and not any(letter.isalpha() for letter in words):
+            return True
         if others and _OR.search(message, alike[first].end, alike[last].start):
             return True
         summed = sum(as_decimal(value) for value in others) == as_decimal(alike[place].value)
@@ -145,6 +148,13 @@ class Answers:
 
 def _first_of_each_kind(value: str, found: Sequence[Stated]) -> Collection[Stated]:
     return {each.kind: each for each in reversed(found) if each.value == value}.values()
+
+
+def _is_quoted(message: str, number: Stated) -> bool:
+    """Return whether the line of the number has a key of JSON."""
+    start = message.rfind("\n", 0, number.start) + 1
+    end = message.find("\n", number.end)
+    return _KEY.search(message, start, len(message) if end < 0 else end) is not None
 
 
 def _forms(message: str, numbers: Sequence[Stated]) -> list[tuple[int, str]]:
