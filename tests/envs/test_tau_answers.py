@@ -159,5 +159,7 @@ def test_an_answer_with_its_context_wins_and_the_quoted_result_does_not() -> Non
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_default_reward_depends_on_the_data(tmp_path: Path) -> None:
-    assert TauRetailEnv().reward == "strict" and TauRetailEnv(reward="original").reward == "original"
-    assert TauRetailEnv(data=write_small(tmp_path), user="none").reward == "original"
+    assert TauRetailEnv().conditions()["reward"] == "strict"
+    assert TauRetailEnv(reward="original").conditions()["reward"] == "original"
+    official = TauRetailEnv(data=write_small(tmp_path), user="none")
+    assert official.conditions()["reward"] == "original"

@@ -2,8 +2,8 @@
 
 A message states a number as the answer if the number stands in it and, in the same message,
 
-1. every other number of its kind is *known*, was asked for as well, or follows from others: it is a sum, a
-   difference or a product of numbers of the message, or a known number times a count that the message has; at
+1. every other number of its kind is *known*, was asked for as well, or follows from others: it is a summand
+   of the answer, a sum, a difference or a product of numbers of the message, or a known number times a count that the message has; at
    most three numbers follow from others. A number is known if the user, the policy or the result of a call
    said it before the agent did, if it counts something in a result, or if the agent passed it to a call that
    succeeded;
@@ -19,6 +19,7 @@ without choosing breaks one of the others. Words, such as the name of a material
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from itertools import accumulate, combinations
 from typing import Any, Self
 
@@ -95,7 +96,7 @@ class Answers:
         if len(values) > MOST or len(found) > MOST_STATED:
             return False
         unknown = values - self._known
-        if len(unknown) > MOST_DERIVED or not self._follow(unknown, message, found):
+        if len(unknown) > MOST_DERIVED or not self._follow(unknown, as_decimal(answer.value), message, found):
             return False
         forms = _forms(message, alike)
         return any(
@@ -106,15 +107,19 @@ class Answers:
             if each.value == answer.value
         )
 
-    def _follow(self, unknown: Collection[str], message: str, found: Sequence[Stated]) -> bool:
-        """Return whether the ``unknown`` numbers follow from others of the message, or are a known number
-        times a count that the message states."""
+    def _follow(
+        self, unknown: Collection[str], answer: Decimal, message: str, found: Sequence[Stated]
+    ) -> bool:
+        """Return whether the ``unknown`` numbers add up to the answer, follow from others of the message, or
+        are a known number times a count that the message states."""
         given = [as_decimal(each.value) for each in found if each.value not in unknown]
         derived = {result for a, b in combinations(given, 2) for result in (a + b, abs(a - b), a * b)}
         for start in range(len(given)):
             derived.update(accumulate(given[start:]))
         counts = {int(each.value) for each in found if each.kind == "count"}
         counts |= {count for count, word in _COUNTS.items() if word in message.lower()}
+        if sum(as_decimal(value) for value in unknown) == answer:
+            return True
         return all(
             as_decimal(value) in derived
             or any(canonical(f"{as_decimal(value) / count:f}") in self._known for count in counts if count)
