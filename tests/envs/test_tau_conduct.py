@@ -210,7 +210,7 @@ def test_equal_weights_are_equal_conditions_and_the_default_has_none() -> None:
     one = TauRetailEnv(reward='shaped@{"violations": -1, "consented": 0.5}').conditions()
     two = TauRetailEnv(reward='shaped@{"consented": 0.5,"violations":-1.0}').conditions()
     assert one == two and one["reward"] == 'shaped@{"consented": 0.5, "violations": -1.0}'
-    assert TauRetailEnv().conditions()["reward"] == "original"
+    assert TauRetailEnv().conditions()["reward"] == "strict"
     assert RewardRule.parse("strict").reward({"original": 1.0, "strict": 0.0}) == 0.0
 
 

@@ -3,10 +3,10 @@
 A message states a number as the answer if the number stands in it and, in the same message,
 
 1. every other number of its kind is *known*, was asked for as well, or follows from others: it is a summand
-   of the answer, a sum, a difference or a product of numbers of the message, or a known number times a count that the message has; at
-   most three numbers follow from others. A number is known if the user, the policy or the result of a call
-   said it before the agent did, if it counts something in a result, or if the agent passed it to a call that
-   succeeded;
+   of the answer, a sum, a difference or a product of numbers of the message, or a known number times a count
+   that the message has; at most three numbers follow from others. A number is known if the user, the policy
+   or the result of a call said it before the agent did, if it counts something in a result, or if the agent
+   passed it to a call that succeeded;
 2. it is not an entry of a list of numbers (three or more in a row, or two without any words), nor an
    alternative ("6 or 7"); a list of summands with their sum is none;
 3. no other statement says the same of another number ("It is 6. It is 7.");
