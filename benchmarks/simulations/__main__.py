@@ -14,6 +14,7 @@ from benchmarks.simulations import (
     coverage_algorithms,
     coverage_pairs,
     coverage_worlds,
+    detectable,
 )
 
 
@@ -26,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "verdict": coverage_pairs.verdict_report,
         "unlike": coverage_pairs.unlike_report,
         "power": coverage_pairs.power_report,
+        "detectable": detectable.detectable_report,
         "algorithms": coverage_algorithms.algorithms_report,
+        "one algorithm": coverage_algorithms.one_algorithm_report,
         "boundary": coverage_algorithms.boundary_report,
         "worlds": coverage_worlds.worlds_report,
         "places": board_places.models_report,

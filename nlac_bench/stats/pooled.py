@@ -120,10 +120,12 @@ def algorithm_interval(means_ST: Floats) -> Interval:
         return tasks
     over_seeds = float(means_ST.mean(axis=1).var(ddof=1)) / seeds
     over_tasks = float(by_task.var(ddof=1)) / n
-    variance = max(over_seeds + over_tasks - _cell_noise(means_ST), over_seeds, over_tasks)
+    noise = _cell_noise(means_ST)
+    variance = max(over_seeds + over_tasks - noise, over_seeds, over_tasks)
     if variance == 0:
         return tasks
-    df = (over_seeds + over_tasks) ** 2 / (over_seeds**2 / (seeds - 1) + over_tasks**2 / (n - 1))
+    spread = over_seeds**2 / (seeds - 1) + over_tasks**2 / (n - 1) + noise**2 / ((seeds - 1) * (n - 1))
+    df = variance**2 / spread  # of the estimate, its subtracted part included
     half = t_quantile(0.975, max(1.0, df)) * math.sqrt(variance)
     if 2 * half <= tasks.high - tasks.low:
         return tasks

@@ -11,6 +11,7 @@ from typing import Any
 from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.stats.outcomes import COUNTED
 from nlac_bench.stats.pairing import MeasuredRun
+from nlac_bench.stats.seed_errors import FEWEST_SEEDS, approximate_note
 from nlac_bench.stats.tables import number, p_text, render_table
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.sweep.curves import draw
@@ -128,14 +129,20 @@ def _success_table(
                 worded(row.versus.verdict, f"{against} better", f"{row.method} better"),
             ]  # fmt: skip
         lines.append(
-            [row.method, *_seeds(row.count, row.seeds), row.gain.estimate.to_text(sign=True), *versus]
+            [
+                row.method,
+                *_seeds(row.count, row.seeds),
+                row.gain.estimate.to_text(sign=True),
+                *versus,
+                approximate_note(FEWEST_SEEDS - 1) if row.gain.approximate else "",
+            ]
         )
     bases = seed_success(results.statuses[env, BASE], results.bases[env])
-    lines.append([BASE, *_seeds(results.count(env, BASE), bases), *[""] * 5])
+    lines.append([BASE, *_seeds(results.count(env, BASE), bases), *[""] * 6])
     for name in results.floor_statuses[env]:
         run = results.floors[env].get(name)
-        lines.append([f"floor: {name}", "", number(None if run is None else mean_success(run)), *[""] * 6])
-    return [*header, "detectable", "p (Holm)", "verdict"], lines
+        lines.append([f"floor: {name}", "", number(None if run is None else mean_success(run)), *[""] * 7])
+    return [*header, "detectable", "p (Holm)", "verdict", ""], lines
 
 
 def _seeds(count: CellCount, successes: Mapping[int, float | None]) -> list[str]:
