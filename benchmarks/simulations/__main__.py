@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Sequence
 
 from benchmarks.simulations import (
+    above_floors,
     board_places,
     coverage,
     coverage_algorithms,
     coverage_pairs,
     coverage_worlds,
     detectable,
+    sequential_seeds,
 )
 
 
@@ -34,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "worlds": coverage_worlds.worlds_report,
         "places": board_places.models_report,
         "places of algorithms": board_places.algorithms_report,
+        "floors": above_floors.floors_report,
+        "sequential": sequential_seeds.sequential_report,
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(

@@ -12,6 +12,7 @@ from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.stats.outcomes import COUNTED
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.seed_errors import FEWEST_SEEDS, approximate_note
+from nlac_bench.stats.sequential import GROUP, Decision
 from nlac_bench.stats.tables import number, p_text, render_table
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.sweep.curves import draw
@@ -22,9 +23,22 @@ from nlac_bench.sweep.status import CellCount, status_of
 from nlac_bench.training.curve import AXES
 from nlac_bench.training.untrained import BASE
 
+SEQUENTIAL = (
+    f"Seeds were added in groups of {GROUP} until each verdict was reached or out of reach. The verdicts are "
+    "those of a group-sequential permutation test on these tasks, with a family-wise error of 5 %; the "
+    "intervals do not take the choice of seeds into account."
+)
 
-def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]:
+
+def write(
+    sweep: Sweep, out: Path, against: str, decisions: Mapping[str, Mapping[str, Decision]] | None = None
+) -> tuple[Path, list[CellCount]]:
     """Write ``comparison.json``, ``comparison.md`` and ``curves.svg`` to ``out``.
+
+    Args:
+        sweep, out, against: the sweep, its folder, and the method that the others are compared with.
+        decisions: the verdicts by environment and method, if the seeds were chosen by them
+            (``adaptive.Stage``); otherwise each is tested with all seeds.
 
     Returns:
         The path of ``comparison.md``, and the counts of seeds of each planned (environment, method).
@@ -38,11 +52,20 @@ def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]
     }  # fmt: skip
     counts = []
     for env in sweep.seeds_by_env():
-        here = rows(sweep, results, env, against)
+        here = rows(sweep, results, env, against, (decisions or {}).get(env))
         counts += [row.count for row in here]
         parts.append(_env_section(sweep, results, env, here, against))
         data["rows"] += [_row_json(row, results) for row in here]
         data["runs"][env] = _runs_json(sweep, results, env)
+    if decisions:
+        reached = (
+            f"{env}, {against} − {m}: {d}" for env, found in decisions.items() for m, d in found.items()
+        )
+        parts.insert(1, f"{SEQUENTIAL}\n{_list(reached)}")
+        data["decisions"] = {
+            env: {method: decision.to_json() for method, decision in decided.items()}
+            for env, decided in decisions.items()
+        }
     data["cells"] = [count.to_json() for count in counts]
     draw(sweep, results, out / "curves.svg")
     (out / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")

@@ -12,6 +12,7 @@ from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.outcomes import Counts
 from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
 from nlac_bench.stats.seed_errors import is_approximate
+from nlac_bench.stats.sequential import Decision
 from nlac_bench.stats.significance import holm
 from nlac_bench.stats.verdicts import ALPHA, NOTHING_LEARNED, UNDECIDED
 from nlac_bench.sweep.plan import Sweep
@@ -73,10 +74,23 @@ class MethodRow:
         return mean_of(self.seeds.values())
 
 
-def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[MethodRow]:
+def rows(
+    sweep: Sweep,
+    results: Results,
+    env: str,
+    against: str,
+    decisions: Mapping[str, Decision] | None = None,
+) -> list[MethodRow]:
     """Return a row for every method of the sweep on ``env``, by descending success, those without a result
-    last."""
+    last.
+
+    Args:
+        sweep, results, env, against: the sweep, its runs, the environment, and the reference method.
+        decisions: the verdicts by method, if the seeds were chosen by them.
+    """
     compared, leader = pairs(sweep, results, env, against), results.by_seed(env, against)
+    if decisions is not None:
+        compared = {m: (_decided(d, decisions[m]), None) for m, (d, _) in compared.items()}
     items = []
     for method in sweep.methods:
         runs, measured = results.by_seed(env, method), results.measured(env, method)
@@ -160,6 +174,14 @@ def difference(
     estimate = Estimate.with_interval(result.difference, result.interval)
     approximate = is_approximate(len(common))
     return Difference(estimate, result.p_value, result.verdict, result.detectable, approximate)
+
+
+def _decided(found: Difference, decision: Decision) -> Difference:
+    """Return the difference with the verdict by which the seeds were chosen; other tests do not hold then."""
+    if found.why_not is None and decision.verdict is None:
+        return _not_measured(f"{decision}")
+    verdict = found.verdict if decision.verdict is None else decision.verdict
+    return replace(found, verdict=verdict, p_value=None, detectable=None)
 
 
 def _not_measured(why: str) -> Difference:
