@@ -30,8 +30,8 @@ RATES = (
     (0.5, 1.0, 0.9),
 )
 """(success rate, ICC, share of tasks whose difficulty is the same for both sides)."""
-_SAMPLES = 40
-"""Divisor of the number of draws: samples of two equal runs with several trials."""
+_SAMPLES = 250
+"""Divisor of the number of draws: comparisons after each of ``draws`` / 100 samples of equal runs."""
 
 
 class Population(Enum):
@@ -113,7 +113,7 @@ def _several(
     equal, _ = paired_differences(rate, rate, trials, icc, shared)
     values = np.arange(-trials, trials + 1) / trials
     powers, differences = [], []
-    for sample in rng.multinomial(tasks, equal, max(2, draws // 400)):
+    for sample in rng.multinomial(tasks, equal, max(2, draws // 100)):
         least = detectable_difference(np.repeat(values, sample), single=False)
         if least is None or rate + least > 1:
             continue

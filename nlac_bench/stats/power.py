@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.stats.distributions import binomial_upper, normal_quantile, t_quantile
+from nlac_bench.stats.distributions import Z95, binomial_upper, normal_quantile, t_quantile
 from nlac_bench.stats.exact_power import power
 from nlac_bench.stats.intervals import PRIOR_DIFFERENCES, Floats, paired_sums
 from nlac_bench.stats.verdicts import ALPHA
@@ -26,7 +26,8 @@ def detectable_difference(differences: Floats, *, single: bool, level: float = A
     allow: the upper limit of Clopper and Pearson of the share of tasks that differ, and the tasks that the
     difference itself adds (``_discordance``). With several trials a difference of a task is between −1 and 1;
     the result is then multiplied by the root mean square of the differences that are not 0, shrunk towards 1
-    as in ``paired_moments``.
+    as in ``paired_moments``, and by the quotient of Student's and the normal quantile, because the interval
+    has Student's.
 
     Args:
         differences: ``[tasks]``, the differences of the two success rates.
@@ -38,7 +39,7 @@ def detectable_difference(differences: Floats, *, single: bool, level: float = A
     """
     nonzero, size = _observed(differences, single=single)
     least = _detectable(len(differences), nonzero, level)
-    return None if least is None else size * least
+    return None if least is None or size * least > 1 else size * least
 
 
 def least_over_tasks(means_a: Floats, means_b: Floats, level: float) -> float:
@@ -86,9 +87,12 @@ def tasks_needed(differences: Floats, *, single: bool, level: float = ALPHA) -> 
 
 def _observed(differences: Floats, *, single: bool) -> tuple[int, float]:
     """Return how many tasks differ, and the size of their differences (1 with single trials)."""
+    tasks = len(differences)
     _, squares, nonzero = (float(each) for each in paired_sums(differences))
-    size = 1.0 if single else math.sqrt((squares + PRIOR_DIFFERENCES) / (nonzero + PRIOR_DIFFERENCES))
-    return round(nonzero), size
+    if single or tasks < 2:
+        return round(nonzero), 1.0
+    size = math.sqrt((squares + PRIOR_DIFFERENCES) / (nonzero + PRIOR_DIFFERENCES))
+    return round(nonzero), size * t_quantile(0.975, tasks - 1) / Z95
 
 
 @lru_cache(maxsize=4096)

@@ -94,9 +94,8 @@ def test_several_trials_scale_with_the_size_of_the_differences() -> None:
     several = detectable_difference(differences, single=False)
     assert single is not None and several is not None
     assert 0.25 * single < several < 0.3 * single
-    assert detectable_difference(np.zeros(120), single=False) == detectable_difference(
-        np.zeros(120), single=True
-    )
+    equal = [detectable_difference(np.zeros(120), single=single) for single in (True, False)]
+    assert equal[1] == pytest.approx(equal[0] * stats.t.ppf(0.975, 119) / stats.norm.ppf(0.975))
 
 
 def test_the_needed_tasks_find_the_observed_difference() -> None:
