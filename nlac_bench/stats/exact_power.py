@@ -5,14 +5,19 @@ The power depends on the discordance, the probability that exactly one of the tw
 
 import math
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlac_bench.stats.distributions import Z95, normal_cdf, normal_quantile
 from nlac_bench.stats.intervals import Floats
 
+Integers: TypeAlias = NDArray[np.int_]
+
 _MOST = 1_000
 """Number of discordant tasks up to which the power is computed exactly; above, the test is nearly normal."""
+_LOG_FACTORIALS: Floats = np.array([math.lgamma(n + 1) for n in range(_MOST + 1)])
 
 
 def power(tasks: int, discordance: float, difference: float, level: float) -> float:
@@ -36,28 +41,29 @@ def power(tasks: int, discordance: float, difference: float, level: float) -> fl
         least = normal_quantile(1 - level / 2) * math.sqrt(tasks * discordance) + 1
         return normal_cdf((tasks * difference - least) / error)
     found = np.arange(low, high + 1)
-    chances = _binomial(np.array([tasks]), found[:, None], discordance)[:, 0]
-    least = _critical(level, tasks)[found]
-    won = np.arange(least[0], high + 1)
-    better = _binomial(found, won[:, None].astype(int), (1 + difference / discordance) / 2)
-    rejected = won[:, None] >= least
-    return float(chances @ (better * rejected).sum(axis=0))
+    chances = _binomial(_log_ways(tasks, high)[found], found, tasks - found, discordance)
+    needed = _critical(level, tasks)[found]
+    won = np.arange(needed[0], high + 1)[:, None]
+    lost = np.maximum(found - won, 0)
+    log_ways = _LOG_FACTORIALS[found] - _LOG_FACTORIALS[won] - _LOG_FACTORIALS[lost]
+    better = _binomial(log_ways, won, lost, (1 + difference / discordance) / 2)
+    return float(chances @ (better * ((won >= needed) & (won <= found))).sum(axis=0))
 
 
 @lru_cache(maxsize=256)
-def _critical(level: float, tasks: int) -> Floats:
+def _critical(level: float, tasks: int) -> Integers:
     """``[discordant tasks + 1]`` least numbers of wins with which the verdict is that the run is better."""
     discordant = np.arange(min(tasks, _MOST) + 1)
     least = _exact_critical(level)[discordant]
     # Bonett and Price: (wins − losses)² (1 + z² / (n + 2)) > z² (discordant + 2)
     outside = Z95 * np.sqrt((discordant + 2) / (1 + Z95**2 / (tasks + 2)))
-    return np.maximum(least, np.floor((discordant + outside) / 2) + 1)
+    return np.maximum(least, np.floor((discordant + outside) / 2).astype(int) + 1)
 
 
 @lru_cache(maxsize=64)
-def _exact_critical(level: float) -> Floats:
+def _exact_critical(level: float) -> Integers:
     """``[_MOST + 1]`` least numbers of wins with which the exact test rejects; above the number if none."""
-    least = np.empty(_MOST + 1)
+    least = np.empty(_MOST + 1, dtype=int)
     wins, tail = 0, 1.0  # P(Bin(n, 1/2) ≥ wins), for the n of the loop
     for n in range(_MOST + 1):
         if n:
@@ -76,24 +82,15 @@ def _half(n: int, k: int) -> float:
     return math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
 
 
-def _binomial(n: Floats, k: Floats, chance: float) -> Floats:
-    """Return P(Bin(n, chance) = k) of arrays of whole numbers that broadcast; 0 where k > n."""
-    log = _log_factorials(int(n.max()))
-    inside = k <= n
-    lost = np.where(inside, n - k, 0)
-    won = np.where(inside, k, 0)
-    logs = log[n] - log[won] - log[lost]
+def _log_ways(n: int, most: int) -> Floats:
+    """``[most + 1]`` logarithms of the numbers of ways to choose 0 … ``most`` of ``n``."""
+    chosen = np.arange(most)
+    return np.concatenate([[0.0], np.cumsum(np.log(n - chosen) - np.log(chosen + 1))])
+
+
+def _binomial(log_ways: Floats, won: Integers, lost: Integers, chance: float) -> Floats:
+    """Return the binomial probabilities of ``won`` successes and ``lost`` failures."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = logs + np.where(won == 0, 0.0, won * np.log(chance))
-        logs = logs + np.where(lost == 0, 0.0, lost * np.log1p(-chance))
-    return np.exp(np.where(inside, logs, -np.inf))
-
-
-@lru_cache(maxsize=8)
-def _log_factorials_up_to(power_of_two: int) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**power_of_two + 1)))])
-
-
-def _log_factorials(n: int) -> Floats:
-    """Return at least ``n + 1`` logarithms of factorials."""
-    return _log_factorials_up_to(max(8, n.bit_length()))
+        failed = np.where(lost == 0, 0.0, lost * np.log1p(-chance))
+    chances: Floats = np.exp(log_ways + won * math.log(chance) + failed)
+    return chances

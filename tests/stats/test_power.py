@@ -109,6 +109,12 @@ def test_the_needed_tasks_find_the_observed_difference() -> None:
     assert stricter is not None and stricter > needed
 
 
+def test_many_tasks_with_few_discordant_ones_need_little_memory() -> None:
+    """The number of discordant tasks is then a Poisson variable, here of mean 20 in one direction."""
+    expected = stats.poisson.sf(5, 20)
+    assert power(10**8, 2e-7, 2e-7, 0.05) == pytest.approx(expected, abs=1e-6)
+
+
 @pytest.mark.parametrize("tasks", [6, 20, 120])
 def test_planning_never_promises_less_than_the_exact_test_can_find(tasks: int) -> None:
     for rate, icc, correlation in itertools.product((0.0, 0.1, 0.5), (0.0, 1.0), (0.0, 1.0)):
