@@ -47,7 +47,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         for cell in sweep.cells():
             if not cell.folder(out).exists():
                 order.append((cell.method, cell.seed))
-                make_run(cell.folder(out), cell.env, success_of(cell), tasks=32)
+                make_run(cell.folder(out), cell.env, success_of(cell), tasks=32, gradient_steps=4)
 
     monkeypatch.setattr(adaptive, "play", play)
     return order

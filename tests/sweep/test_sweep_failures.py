@@ -37,8 +37,13 @@ PLAN = Sweep(
 TUNED = Sweep(METHODS, {"tau_retail": (0, 1)}, learning_rates=(1e-4, 3e-4), tuning_env="tau_retail")
 
 
-def make_run(folder: Path, env: str, success: float | None = 0.5, *, tasks: int = 8, owed: int = 0) -> None:
-    """A run of ``tasks`` episodes, the last ``owed`` of which are not played, with a training's metrics."""
+def make_run(
+    folder: Path, env: str, success: float | None = 0.5, *, tasks: int = 8, owed: int = 0, **iteration: Any
+) -> None:
+    """A run of ``tasks`` episodes, the last ``owed`` of which are not played, with a training's metrics.
+
+    ``iteration`` are further metrics of its only iteration.
+    """
     plan = plan_episodes([f"t{i}" for i in range(tasks)], 1, base_seed=zlib.crc32(folder.name.encode()))
     with RunWriter.create(
         folder, config={}, conditions={"env": env}, subject={"agent": "a"}, plan=plan
@@ -55,7 +60,7 @@ def make_run(folder: Path, env: str, success: float | None = 0.5, *, tasks: int 
             spent = {key: value * iteration for key, value in cost.items()}
             row = {"iteration": iteration, **spent, "success": 0.5, "best": iteration == 0, "tasks": 2}
             writer.log({"kind": "validation", **row})
-        writer.log({"kind": "iteration", "iteration": 1, **cost})
+        writer.log({"kind": "iteration", "iteration": 1, **cost, **iteration})
 
 
 def fill(out: Path, sweep: Sweep, but: Callable[[Cell], bool] = lambda cell: False) -> None:
