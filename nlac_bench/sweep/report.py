@@ -157,7 +157,7 @@ def _success_table(
                 *_seeds(row.count, row.seeds),
                 row.gain.estimate.to_text(sign=True),
                 *versus,
-                approximate_note(FEWEST_SEEDS - 1) if row.gain.approximate else "",
+                approximate_note(FEWEST_SEEDS - 1) if row.approximate else "",
             ]
         )
     bases = seed_success(results.statuses[env, BASE], results.bases[env])
@@ -165,7 +165,10 @@ def _success_table(
     for name in results.floor_statuses[env]:
         run = results.floors[env].get(name)
         lines.append([f"floor: {name}", "", number(None if run is None else mean_success(run)), *[""] * 7])
-    return [*header, "detectable", "p (Holm)", "verdict", ""], lines
+    header += ["detectable", "p (Holm)", "verdict", "note"]
+    if any(line[-1] for line in lines):
+        return header, lines
+    return header[:-1], [line[:-1] for line in lines]
 
 
 def _seeds(count: CellCount, successes: Mapping[int, float | None]) -> list[str]:

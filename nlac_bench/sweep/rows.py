@@ -69,6 +69,11 @@ class MethodRow:
     """Numbers of test episodes over all finished seeds; None without any."""
 
     @property
+    def approximate(self) -> bool:
+        """Whether an interval of this row is only approximate."""
+        return any(each is not None and each.approximate for each in (self.gain, self.versus))
+
+    @property
     def success(self) -> float | None:
         """Mean success over the seeds that have one, or None."""
         return mean_of(self.seeds.values())

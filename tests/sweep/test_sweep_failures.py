@@ -38,11 +38,11 @@ TUNED = Sweep(METHODS, {"tau_retail": (0, 1)}, learning_rates=(1e-4, 3e-4), tuni
 
 
 def make_run(
-    folder: Path, env: str, success: float | None = 0.5, *, tasks: int = 8, owed: int = 0, **iteration: Any
+    folder: Path, env: str, success: float | None = 0.5, *, tasks: int = 8, owed: int = 0, **metrics: Any
 ) -> None:
     """A run of ``tasks`` episodes, the last ``owed`` of which are not played, with a training's metrics.
 
-    ``iteration`` are further metrics of its only iteration.
+    ``metrics`` are further ones of its only iteration.
     """
     plan = plan_episodes([f"t{i}" for i in range(tasks)], 1, base_seed=zlib.crc32(folder.name.encode()))
     with RunWriter.create(
@@ -60,7 +60,7 @@ def make_run(
             spent = {key: value * iteration for key, value in cost.items()}
             row = {"iteration": iteration, **spent, "success": 0.5, "best": iteration == 0, "tasks": 2}
             writer.log({"kind": "validation", **row})
-        writer.log({"kind": "iteration", "iteration": 1, **cost, **iteration})
+        writer.log({"kind": "iteration", "iteration": 1, **cost, **metrics})
 
 
 def fill(out: Path, sweep: Sweep, but: Callable[[Cell], bool] = lambda cell: False) -> None:
@@ -115,6 +115,7 @@ def test_a_complete_sweep_says_nothing_of_failures(tmp_path: Path) -> None:
     fill(tmp_path, PLAN)
     text, data, cells = report(PLAN, tmp_path)
     assert "of 2" not in text and "failed" not in text and "not measured" not in text
+    assert text.count("2 seeds: interval is approximate") == len(cells), "on the row of each method"
     assert all(of(found) == cell(2, 2, 0, None) for found in cells.values())
     assert data["rows"][0]["status"] == {s: {"state": "finished", "reason": None} for s in "01"}
     assert "seeds)" not in (tmp_path / "curves.svg").read_text()
