@@ -136,6 +136,7 @@ def pass_k_report(draws: int) -> str:
     cells = list(pass_k_cells(draws))
     lines = [HEADER, describe("all", [cell for _, _, cell in cells])]
     lines.append(describe("true pass^k of .05 or more", [cell for _, truth, cell in cells if truth >= 0.05]))
+    lines.append(describe("true pass^k below .05", [cell for _, truth, cell in cells if truth < 0.05]))
     for trials, k in dict.fromkeys((cell.trials, k) for k, _, cell in cells):
         some = [cell for j, _, cell in cells if (cell.trials, j) == (trials, k)]
         lines.append(describe(f"pass^{k} of {trials} trials", some))

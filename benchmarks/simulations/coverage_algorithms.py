@@ -1,5 +1,6 @@
 """Simulates the coverage of the interval of the difference between two algorithms, over seeds and tasks."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,6 +11,7 @@ import numpy as np
 from benchmarks.simulations.task_models import beta_tasks
 from nlac_bench.stats.distributions import t_quantile
 from nlac_bench.stats.intervals import Floats
+from nlac_bench.stats.pooled import algorithm_interval
 from nlac_bench.stats.seed_errors import RESAMPLED, algorithm_error, hierarchical_error
 
 RATES = ((0.0, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.1), (0.05, 0.1), (0.9, 1.0), (1.0, 1.0), (0.05, 0.95))
@@ -22,6 +24,7 @@ TASK_POPULATIONS = ((0.0, 0.0), (0.3, 1.0), (1.0, 0.0))
 algorithm end every task alike."""
 SPREADS = (0.0, 0.6)
 """Standard deviations between seeds, on the logit scale."""
+SPREADS_OF_ONE = (0.0, 0.2, 0.6)
 _RESAMPLES = 500
 _FEW_RESAMPLES = 250
 
@@ -64,6 +67,36 @@ def algorithms_report(draws: int) -> str:
             width += half
         lines.append(
             f"| {seeds} | {tasks} | {trials} | {spread:g} | {covered / repeats:.1%} | {width / repeats:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def one_algorithm_report(draws: int) -> str:
+    """The table of the coverage of the interval of one algorithm's success rate, over seeds and tasks."""
+    rng = np.random.default_rng(11)
+    lines = [
+        "| seeds | tasks | trials | mean rate | spread of seeds | coverage | half width |",
+        "|---" * 7 + "|",
+    ]
+    for seeds, (tasks, trials), centre, spread in product(
+        (2, 3, 5), ((120, 1), (50, 4)), (0.0, 1.5), SPREADS_OF_ONE
+    ):
+        deviation = math.sqrt(1.5**2 + 0.5**2 + 0.5**2 + spread**2)  # of the parts that ``_algorithm`` adds
+        truth = _mean_rate(np.array([1 / (1 + math.exp(-centre))]), deviation)
+        repeats = max(1, draws // 2)
+        low, high = np.array(
+            [
+                (found.low, found.high)
+                for _ in range(repeats)
+                for found in [
+                    algorithm_interval(_algorithm(rng, seeds, rng.normal(centre, 1.5, tasks), trials, spread))
+                ]
+            ]
+        ).T
+        covered = ((low <= truth) & (truth <= high)).mean()
+        lines.append(
+            f"| {seeds} | {tasks} | {trials} | {truth:.2f} | {spread:g} | {covered:.1%} "
+            f"| {(high - low).mean() / 2:.3f} |"
         )
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ import typer
 from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.harness.runs.configuration import ConfigError
+from nlac_bench.sweep.adaptive import Stage, check_adaptive, chosen_by_verdict, play_adaptively, stage_of
 from nlac_bench.sweep.file import read_sweep
 from nlac_bench.sweep.play import complete, play
 
@@ -23,6 +24,13 @@ def sweep(
     against: Annotated[
         str | None,
         typer.Option(help="The method that the others are compared with; default: nlac, or the first."),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            help="auto: add seeds in groups of three, up to those of the file, until each verdict is reached "
+            "or out of reach."
+        ),
     ] = None,
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Play nothing; compare the finished runs.")
@@ -41,7 +49,8 @@ def sweep(
     The first seed of every method and environment is played first, then the
     second, and so on. The same command continues an interrupted sweep; finished
     runs are not repeated. The command writes comparison.md, comparison.json and
-    curves.svg into the folder.
+    curves.svg into the folder. With --seeds auto, the verdicts are those of a
+    group-sequential permutation test, which may be looked at after each group.
 
     Examples:
       nlac-bench sweep configs/sweeps/miniature.toml --out runs/sweep --jobs 2
@@ -59,6 +68,16 @@ def sweep(
         again += f" --against {shlex.quote(against)}"
     if against not in planned.methods:
         raise ConfigError(f"--against {against}: the sweep's methods are {', '.join(planned.methods)}")
+    if seeds not in (None, "auto"):
+        raise ConfigError(f"--seeds {seeds}: expected auto; the file lists the seeds")
+    if seeds is not None:
+        check_adaptive(planned)
+        again += " --seeds auto"
+    elif report_only and chosen_by_verdict(out) and not complete(planned, out):
+        raise ConfigError(
+            f"--out {out}: the seeds of these runs were chosen with --seeds auto, so that other verdicts do "
+            "not hold; repeat --seeds auto, or leave out --report-only to train the other seeds"
+        )
     if report_only and not out.is_dir():
         raise ConfigError(
             f"--out {out}: the folder does not exist; run the sweep without --report-only first"
@@ -68,8 +87,9 @@ def sweep(
         """Write and print the comparison of the finished runs; return whether all runs are finished."""
         from nlac_bench.sweep.report import write  # importing matplotlib takes a second
 
-        path, counts = write(planned, out, against)
-        finished = complete(planned, out)
+        stage = Stage(planned, {}) if seeds is None else stage_of(planned, out, against)
+        path, counts = write(stage.sweep, out, against, stage.decisions)
+        finished = complete(stage.sweep, out)
         if as_json:
             cells = [count.to_json() for count in counts]
             print_json({"folder": str(out), "complete": finished, "comparison": str(path), "cells": cells})
@@ -79,6 +99,13 @@ def sweep(
 
     if not report_only:
         with resumable(again, report, errors_too=False):
-            play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
+
+            def say(line: str) -> None:
+                errors.print(escape(line), soft_wrap=True)
+
+            if seeds is None:
+                play(planned, out, jobs, say)
+            else:
+                play_adaptively(planned, out, jobs, against, say)
     if not report():
         raise incomplete("some runs have not ended", again)

@@ -1,14 +1,19 @@
 """Collects entries into boards, with places and comparisons of all pairs. It draws nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nlac_bench.leaderboards.against_floors import best_floor, floor_note, published_p, stale_floors
 from nlac_bench.leaderboards.entry import BoardKey, Entry, Kind
-from nlac_bench.leaderboards.entry_file import EntryError, read_entry
+from nlac_bench.leaderboards.entry_file import EntryError, canonical, read_entry
+from nlac_bench.leaderboards.families import FAMILIES, Family, read_families
 from nlac_bench.leaderboards.numbers import differing_numbers
-from nlac_bench.leaderboards.pairs import Pair, all_pairs, floor_note
+from nlac_bench.leaderboards.pairs import Pair, all_pairs
 from nlac_bench.stats.places import Place, places
+from nlac_bench.stats.seed_errors import approximate_note
+
+OUTSIDE = "not in the family that this board named beforehand"
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,8 @@ class BoardRow:
     """An entry on a board. Only ranked entries have a place and relations (ids of ranked entries).
 
     ``floor_note`` says in words that the entry is not significantly above the best floor; None if it is, or
-    if the board has no floor.
+    if the board has no floor. ``notes`` say that its interval is approximate, that another entry has the same
+    outcomes, or that it is not in the board's family.
     """
 
     entry: Entry
@@ -25,6 +31,7 @@ class BoardRow:
     not_told_apart: tuple[str, ...] = ()
     worse_than: tuple[str, ...] = ()
     floor_note: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,9 @@ class Board:
 
     ``ranked`` is ordered by ``success_if_missing_failed``, ``pinned`` has the oracle first and then the
     floors, ``unranked`` the partial and imported entries. ``reported`` rows are figures of publications about
-    the same environment and data source, measured under other conditions.
+    the same environment and data source, measured under other conditions; ``published_p`` has the p-value of
+    each one's difference to the best floor, by ``entry_id``. ``neighbours`` are the pairs of entries with
+    consecutive places. ``family`` are the entries that were registered before they were measured, if any.
     """
 
     board_id: str
@@ -44,6 +53,9 @@ class Board:
     unranked: tuple[BoardRow, ...]
     reported: tuple[Entry, ...]
     pairs: tuple[Pair, ...]
+    published_p: Mapping[str, float]
+    neighbours: tuple[Pair, ...]
+    family: Family | None
 
 
 @dataclass(frozen=True)
@@ -66,8 +78,9 @@ def collect(results: Path) -> Collected:
     """Read every ``.json`` file in the folder ``results`` and in its folders, and make the boards.
 
     A file is rejected if it is not a valid entry, if its numbers do not follow from its outcomes, if episodes
-    are missing and it is not partial, if its run is already in another entry, or if its tasks are not those
-    of the other entries of its board.
+    are missing and it is not partial, if its run is already in another entry, if its tasks are not those of
+    the other entries of its board, or if it is a floor that was not measured again after the version of its
+    environment rose. ``families.toml`` names the entries that are tested against each other.
 
     Raises:
         EntryError: ``results`` is not a folder.
@@ -86,15 +99,34 @@ def collect(results: Path) -> Collected:
             rejected.append(Rejected(path, str(error)))
         else:
             entries[path] = entry
-    return Collected(tuple(make_boards(entries.values())), tuple(rejected))
+    stale = stale_floors(entries.values())
+    rejected += [
+        Rejected(path, stale[entry.entry_id]) for path, entry in entries.items() if entry.entry_id in stale
+    ]
+    try:
+        boards = make_boards(entries.values(), read_families(results))
+    except EntryError as error:
+        rejected.append(Rejected(results / FAMILIES, str(error)))
+        boards = make_boards(entries.values())
+    return Collected(tuple(boards), tuple(rejected))
 
 
-def make_boards(entries: Iterable[Entry]) -> list[Board]:
+def make_boards(
+    entries: Iterable[Entry], families: Mapping[tuple[str, Kind], Family] | None = None
+) -> list[Board]:
     """Return the boards of ``entries``, one for each ``board_id`` and kind.
 
     Floors and oracles are listed on all boards of their id; if there are none, they get a board of their own.
-    The same holds for reported figures and the boards of the same environment and data source.
+    The same holds for reported figures and the boards of the same environment and data source; of several
+    versions of the environment, only the newest has them.
+
+    Args:
+        families: the registered entries by board and kind (``read_families``).
+
+    Raises:
+        EntryError: a registered name fits several entries.
     """
+    families = families or {}
     everything = sorted(entries, key=lambda entry: entry.entry_id)
     reported = [entry for entry in everything if entry.level == "reported"]
     measured = [entry for entry in everything if entry.level != "reported"]
@@ -104,22 +136,41 @@ def make_boards(entries: Iterable[Entry]) -> list[Board]:
         pinned = [entry for entry in here if entry.standing in ("oracle", "floor")]
         others = [entry for entry in here if entry not in pinned]
         about = [e for e in reported if _subject_matter(e) == _subject_matter(here[0])]
+        versions = [e.version_number or 0 for e in measured if _subject_matter(e) == _subject_matter(here[0])]
+        if (here[0].version_number or 0) < max(versions):
+            about = []  # floors of an old version say nothing about them
         kinds: list[Kind] = ["models", "algorithms"]
         boards += [
-            _board(kind, [e for e in others if e.kind == kind], pinned, about, here[0])
+            _board(
+                [e for e in others if e.kind == kind],
+                pinned,
+                about,
+                here[0],
+                kind,
+                families.get((board_id, kind)),
+            )
             for kind in [kind for kind in kinds if any(e.kind == kind for e in others)] or kinds[:1]
         ]
     shown = {_subject_matter(entry) for entry in measured}
     for board_id in sorted({e.board_id for e in reported if _subject_matter(e) not in shown}):
         here = [entry for entry in reported if entry.board_id == board_id]
-        boards.append(_board("models", [], [], here, here[0]))
+        boards.append(_board([], [], here, here[0], "models", None))
     return sorted(boards, key=lambda board: (board.board_id, board.kind))
 
 
 def _board(
-    kind: Kind, entries: Sequence[Entry], pinned: Sequence[Entry], reported: Sequence[Entry], any_of: Entry
+    entries: Sequence[Entry],
+    pinned: Sequence[Entry],
+    reported: Sequence[Entry],
+    any_of: Entry,
+    kind: Kind,
+    family: Family | None,
 ) -> Board:
-    ranked = sorted((e for e in entries if e.standing == "ranked"), key=_by_success)
+    eligible = [e for e in entries if e.standing == "ranked"]
+    ranked = sorted(eligible if family is None else family.members(eligible), key=_by_success)
+    chosen = {entry.entry_id for entry in ranked}
+    others = [e for e in entries if e.entry_id not in chosen]
+    alike = _alike(entries)
     pairs = all_pairs(ranked)
     index = {entry.entry_id: i for i, entry in enumerate(ranked)}
     won = [(index[p.winner], index[p.b if p.winner == p.a else p.a]) for p in pairs if p.winner is not None]
@@ -138,6 +189,7 @@ def _board(
                 ),
                 worse_than=tuple(e.entry_id for j, e in enumerate(ranked) if (j, i) in won),
                 floor_note=floor_note(entry, floors),
+                notes=tuple(_notes(entry, alike)),
             )
             for i, (entry, place) in enumerate(zip(ranked, places(len(ranked), won), strict=True))
         ),
@@ -145,11 +197,41 @@ def _board(
             BoardRow(e) for e in sorted(pinned, key=lambda e: (e.standing == "floor", *_by_success(e)))
         ),
         unranked=tuple(
-            BoardRow(e, floor_note=floor_note(e, floors))
-            for e in sorted((e for e in entries if e.standing == "unranked"), key=_by_success)
+            BoardRow(
+                e,
+                floor_note=floor_note(e, floors),
+                notes=(*_notes(e, alike), *([OUTSIDE] if e in eligible else [])),
+            )
+            for e in sorted(others, key=_by_success)
         ),
         reported=tuple(sorted(reported, key=_by_success)),
         pairs=tuple(pairs),
+        published_p=published_p(reported, best_floor(floors)),
+        neighbours=tuple(p for p in pairs if index[p.b] == index[p.a] + 1),
+        family=family,
+    )
+
+
+def _notes(entry: Entry, alike: Mapping[bytes, list[str]]) -> Iterator[str]:
+    """Yield the notes of an entry; ``alike`` are the entries of its board by their success."""
+    if entry.few_seeds:
+        yield approximate_note(len(entry.outcomes))
+    same = [each for each in alike.get(_outcome(entry), ()) if each != entry.entry_id]
+    if same:
+        yield f"the same outcome in every trial as {', '.join(same[:3])}{' and others' * (len(same) > 3)}"
+
+
+def _alike(entries: Sequence[Entry]) -> Mapping[bytes, list[str]]:
+    """Return the ids of the entries with each outcome of all trials."""
+    alike: dict[bytes, list[str]] = {}
+    for entry in entries:
+        alike.setdefault(_outcome(entry), []).append(entry.entry_id)
+    return alike
+
+
+def _outcome(entry: Entry) -> bytes:
+    return canonical(
+        [{task: [each.success, each.reward] for task, each in run.tasks.items()} for run in entry.outcomes]
     )
 
 

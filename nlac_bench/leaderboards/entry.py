@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from nlac_bench.agents.names import FLOORS
+from nlac_bench.stats.seed_errors import is_approximate
 from nlac_bench.types import SHAPED
 
 SCHEMA_VERSION: Literal[1] = 1
@@ -287,7 +288,9 @@ class Entry(EntryPart):
     and every number was derived again from the episodes. ``replayed``: every action of every episode was also
     played again through the environment. Neither level proves which model acted. ``imported`` rows come from
     kept results whose episodes no longer exist, ``reported`` ones from a publication; both are unranked, as
-    ``partial`` entries are: some of their planned episodes, or tasks of the split, are missing.
+    ``partial`` entries are: some of their planned episodes, or tasks of the split, are missing. An entry of
+    an algorithm with fewer than ``FEWEST_SEEDS`` seeds is unranked too, because its intervals are only
+    approximate.
     """
 
     schema_version: Literal[1]
@@ -313,8 +316,19 @@ class Entry(EntryPart):
         """How boards show the entry: only ``ranked`` entries are tested against each other."""
         if self.level != "reported" and not self.partial and self.subject.agent in FLOORS:
             return "oracle" if self.subject.agent == "oracle" else "floor"
-        unranked = self.level in ("reported", "imported") or self.partial
+        unranked = self.level in ("reported", "imported") or self.partial or self.few_seeds
         return "unranked" if unranked else "ranked"
+
+    @property
+    def version_number(self) -> int | None:
+        """The version of the environment, if it is a number; None otherwise."""
+        text = self.board.env_version or ""
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+    @property
+    def few_seeds(self) -> bool:
+        """Whether there are several seeds, but so few that the interval is only approximate."""
+        return is_approximate(len(self.outcomes))
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -1,4 +1,4 @@
-"""Compares the ranked entries of a board pair by pair, and an entry with the floors of its board.
+"""Compares the ranked entries of a board pair by pair.
 
 Entries are compared in ``success_if_missing_failed``: an episode without a score counts as a failure on both
 sides, so that losing episodes never helps.
@@ -11,15 +11,15 @@ from itertools import combinations, repeat
 import numpy as np
 
 from nlac_bench.leaderboards.entry import Bounds, Entry, RunOutcomes
-from nlac_bench.leaderboards.numbers import failed_if_missing, success_table
+from nlac_bench.leaderboards.numbers import success_table
 from nlac_bench.stats.compare import compare
 from nlac_bench.stats.compare_seeds import compare_algorithms
+from nlac_bench.stats.distributions import t_quantile
 from nlac_bench.stats.intervals import Floats
 from nlac_bench.stats.outcomes import Counts, Outcomes
 from nlac_bench.stats.pairing import MeasuredRun
-from nlac_bench.stats.pooled import PairError, paired_error, pooled_errors
-from nlac_bench.stats.significance import holm, sign_flip_p
-from nlac_bench.stats.tables import p_text
+from nlac_bench.stats.pooled import PairedTasks, PairError, pooled_errors
+from nlac_bench.stats.significance import holm
 from nlac_bench.stats.verdicts import ALPHA
 
 
@@ -30,9 +30,10 @@ class Pair:
     For models, ``p`` is that of the exact sign-flip test. For algorithms it is the larger of two: that of
     ``compare_algorithms``, paired by world where both entries played the same worlds, and that of
     ``pooled_errors``, which is not paired. ``p_holm`` is adjusted over all pairs of the board. ``detectable``
-    is the difference that this pair would have shown with a probability of 80 % on this board, and
-    ``tasks_needed`` the number of tasks with which the present difference would be shown; None if the two are
-    distinguished, or if no number of tasks is enough (equal rates, or seeds that differ too much).
+    is the difference that this pair would have shown with a probability of 80 % on this board (None if there
+    is none), and ``tasks_needed`` the number of tasks with which the present difference would be shown; None
+    if the two are distinguished, or if no number of tasks is enough (equal rates, or seeds that differ too
+    much).
     """
 
     a: str
@@ -42,8 +43,10 @@ class Pair:
     p: float
     p_holm: float
     winner: str | None
-    """``entry_id`` of the significantly better entry, or None."""
-    detectable: float
+    """``entry_id`` of the entry that is better after Holm's correction, or None."""
+    winner_alone: str | None
+    """``entry_id`` of the better entry if only this pair had been tested, or None."""
+    detectable: float | None
     tasks_needed: int | None
 
 
@@ -58,64 +61,41 @@ def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
     adjusted = holm([p for p, _, _ in compared])
     level = ALPHA / len(compared)
     pairs = []
-    for (a, b), (p, ci, error), p_holm in zip(combinations(entries, 2), compared, adjusted, strict=True):
-        winner = None
-        if p_holm < ALPHA and error.difference != 0 and not (ci is not None and ci[0] <= 0 <= ci[1]):
-            winner = a.entry_id if error.difference > 0 else b.entry_id
-        needed = error.tasks_needed(level) if winner is None else None
+    for (a, b), (p, ci, shown), p_holm in zip(combinations(entries, 2), compared, adjusted, strict=True):
+        better = None
+        if shown.difference != 0 and not (ci is not None and ci[0] <= 0 <= ci[1]):
+            better = a.entry_id if shown.difference > 0 else b.entry_id
+        winner = better if p_holm < ALPHA else None
         pairs.append(
             Pair(
-                a.entry_id,
-                b.entry_id,
-                error.difference,
-                ci,
-                p,
-                p_holm,
-                winner,
-                error.detectable(level),
-                needed,
+                a=a.entry_id,
+                b=b.entry_id,
+                difference=shown.difference,
+                ci=ci,
+                p=p,
+                p_holm=p_holm,
+                winner=winner,
+                winner_alone=better if p < ALPHA else None,
+                detectable=shown.detectable(level),
+                tasks_needed=shown.tasks_needed(level) if winner is None else None,
             )
         )
     return pairs
 
 
-def floor_note(entry: Entry, floors: Sequence[Entry]) -> str | None:
-    """Return a note if ``entry`` is not significantly above the best of ``floors``, else None.
-
-    Floors with other tasks are left out. The test is that of ``compare``, on the mean over the seeds of
-    each.
-    """
-    tasks = set(entry.outcomes[0].tasks)
-    usable = [floor for floor in floors if set(floor.outcomes[0].tasks) == tasks]
-    if not usable:
-        return None
-    best = max(usable, key=lambda floor: (np.mean(floor.numbers.by_seed), floor.entry_id))
-    rates, floor_rates = (
-        np.mean([failed_if_missing(run) for run in each.outcomes], axis=0) for each in (entry, best)
-    )
-    differences = rates - floor_rates
-    difference, p = float(differences.mean()), sign_flip_p(differences)
-    if difference > 0 and p < ALPHA:
-        return None
-    where = "below" if difference < 0 and p < ALPHA else "not above"
-    return (
-        f"{where} its floor: the agent {best.subject.agent!r}, which uses no model, has "
-        f"{np.mean(best.numbers.by_seed):.3f} (difference {difference:+.3f}, p = {p_text(p)})"
-    )
-
-
-_Compared = tuple[float, Bounds | None, PairError]
+_Compared = tuple[float, Bounds | None, PairedTasks | PairError]
 
 
 def _models(entries: Sequence[Entry]) -> list[_Compared]:
-    results = []
+    results: list[_Compared] = []
     for a, b in combinations(entries, 2):
         sides = [_measured(entry.outcomes[0]) for entry in (a, b)]
         comparison = compare(*sides)
         single = all(side.outcomes.trials == 1 for side in sides)
-        error = paired_error(*(side.outcomes.task_means("success") for side in sides), single=single)
+        means_a, means_b = (side.outcomes.task_means("success") for side in sides)
         ci = comparison.interval
-        results.append((comparison.p_value, None if ci is None else (ci.low, ci.high), error))
+        shown = PairedTasks(means_a - means_b, single=single)
+        results.append((comparison.p_value, None if ci is None else (ci.low, ci.high), shown))
     return results
 
 
@@ -127,7 +107,7 @@ def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
     results: list[_Compared] = []
     for (a, b), error in zip(combinations(entries, 2), pooled_errors(rates_ST), strict=True):
         comparison = compare_algorithms(*_sides(a, b))
-        half = error.quantile(ALPHA) * error.error
+        half = t_quantile(1 - ALPHA / 2, error.df) * error.error
         low, high = max(error.difference - half, -1.0), min(error.difference + half, 1.0)
         if comparison.interval is not None:
             low, high = min(low, comparison.interval.low), max(high, comparison.interval.high)

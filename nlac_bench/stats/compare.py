@@ -19,7 +19,7 @@ from nlac_bench.stats.pairing import (
 from nlac_bench.stats.power import POWER, detectable_difference
 from nlac_bench.stats.significance import holm, sign_flip_p
 from nlac_bench.stats.tables import bracket, number, p_text, printable, render_table
-from nlac_bench.stats.verdicts import Verdict, decided
+from nlac_bench.stats.verdicts import ALPHA, Verdict, decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Comparison:
 
     ``p_adjusted`` equals ``p_value`` unless several comparisons were made at once (Holm's correction).
     ``better_only`` counts the tasks that only A and only B solved; it is None unless both have single trials.
-    ``detectable`` is the smallest difference that this comparison detects with power ``POWER``.
+    ``detectable`` is the smallest difference that this comparison detects with at least ``POWER``, where
+    several were made at once at the first level of Holm's correction; None if there is none, or for rewards.
     """
 
     metric: Metric
@@ -90,6 +91,7 @@ class Comparison:
             "p_value": self.p_value,
             "p_adjusted": self.p_adjusted,
             "detectable_difference": self.detectable,
+            "approximate": False,
             "tasks": self.tasks,
             "tasks_left_out": self.left_out,
             "only_a": None if self.better_only is None else self.better_only[0],
@@ -115,13 +117,21 @@ class Comparison:
         lines.append(f"verdict: {self.verdict}")
         if self.detectable is not None:
             lines.append(
-                f"differences of {number(self.detectable)} or more are detected with {POWER:.0%} power"
+                f"differences of {number(self.detectable)} or more are detected with at least {POWER:.0%} "
+                "power"
             )
+        elif self.metric == "success":
+            lines.append(f"no difference is detected with {POWER:.0%} power on so few tasks")
         return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
 
 def compare(
-    a: MeasuredRun, b: MeasuredRun, *, metric: Metric = "success", tasks: TaskChoice = "all"
+    a: MeasuredRun,
+    b: MeasuredRun,
+    *,
+    metric: Metric = "success",
+    tasks: TaskChoice = "all",
+    comparisons: int = 1,
 ) -> Comparison:
     """Compare two runs on the same tasks.
 
@@ -134,6 +144,8 @@ def compare(
         metric: ``success`` rates, or ``reward``, the mean return.
         tasks: ``all`` raises an error if the tasks differ or a task has no score; ``common`` compares the
             tasks for which both runs have a score, and reports how many were left out.
+        comparisons: how many are made at once; the detectable difference is that of a test at 5 % /
+            ``comparisons``.
 
     Raises:
         NotComparableError: the conditions, the worlds or the tasks of the runs differ.
@@ -149,7 +161,7 @@ def compare(
     single = a.outcomes.trials == b.outcomes.trials == 1
     if metric == "success":
         interval = paired_interval(difference, single=single)
-        detectable = detectable_difference(difference, single=single)
+        detectable = detectable_difference(difference, single=single, level=ALPHA / comparisons)
     else:
         interval, detectable = mean_interval(difference), None
     counted = single and metric == "success"
@@ -182,7 +194,7 @@ def compare_all(
     if len(runs) < 2:
         raise NotComparableError(f"a comparison needs at least two runs, got {len(runs)}")
     pairs = [(a, b) for i, a in enumerate(runs) for b in runs[i + 1 :]]
-    results = [compare(a, b, metric=metric, tasks=tasks) for a, b in pairs]
+    results = [compare(a, b, metric=metric, tasks=tasks, comparisons=len(pairs)) for a, b in pairs]
     adjusted = holm([each.p_value for each in results])
     return [replace(each, p_adjusted=p) for each, p in zip(results, adjusted, strict=True)]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlac_bench.stats.distributions import normal_quantile, t_cdf, t_quantile
+from nlac_bench.stats.distributions import t_cdf, t_quantile
 from nlac_bench.stats.intervals import ROUNDING, Floats, Interval
 from nlac_bench.stats.outcomes import COUNTED, Counts
 from nlac_bench.stats.pairing import (
@@ -19,14 +19,21 @@ from nlac_bench.stats.pairing import (
     NotComparableError,
     TaskChoice,
     check_conditions,
+    check_seeds,
     matched_means,
     missing_notes,
     note_lines,
 )
-from nlac_bench.stats.power import POWER
-from nlac_bench.stats.seed_errors import RESAMPLES, algorithm_error, resampled_error
+from nlac_bench.stats.power import POWER, least_over_tasks
+from nlac_bench.stats.seed_errors import (
+    RESAMPLES,
+    algorithm_error,
+    approximate_note,
+    is_approximate,
+    resampled_error,
+)
 from nlac_bench.stats.tables import bracket, number, p_text, render_table
-from nlac_bench.stats.verdicts import Verdict, decided
+from nlac_bench.stats.verdicts import ALPHA, Verdict, decided
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,8 @@ class AlgorithmComparison:
 
     ``df`` is the number of degrees of freedom of the t quantile. With three seeds per algorithm it is about
     4, so that few seeds rarely distinguish two algorithms. ``interval`` and ``detectable`` are None if
-    rewards are compared that do not vary at all, because their spread is then unknown.
+    rewards are compared that do not vary at all, because their spread is then unknown. ``detectable`` is also
+    None if the seeds differ so much that no difference of two rates would be found.
     """
 
     metric: Metric
@@ -53,6 +61,11 @@ class AlgorithmComparison:
     notes: tuple[str, ...]
     worlds: tuple[int, ...] = ()
     """The worlds of the seeds of both sides, in their order; empty if they are not paired by world."""
+
+    @property
+    def approximate(self) -> bool:
+        """Whether a side has so few seeds that the interval is only approximate."""
+        return is_approximate(min(len(self.seeds_a), len(self.seeds_b)))
 
     @property
     def verdict(self) -> Verdict:
@@ -79,6 +92,7 @@ class AlgorithmComparison:
             "p_value": self.p_value,
             "df": self.df,
             "detectable_difference": self.detectable,
+            "approximate": self.approximate,
             "tasks": self.tasks,
             "tasks_left_out": self.left_out,
             **({"worlds": list(self.worlds)} if self.worlds else {}),
@@ -106,6 +120,8 @@ class AlgorithmComparison:
             lines.append(
                 f"differences of {number(self.detectable)} or more are detected with about {POWER:.0%} power"
             )
+        elif self.metric == "success":
+            lines.append(f"no difference is detected with {POWER:.0%} power with so few tasks and seeds")
         return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
 
@@ -118,18 +134,20 @@ def compare_algorithms(
     metric: Metric = "success",
     tasks: TaskChoice = "all",
     seed: int = 0,
+    comparisons: int = 1,
 ) -> AlgorithmComparison:
     """Compare two algorithms, each by at least two runs that differ only in the training seed.
 
     Args:
         a, b: one run per training seed. Runs of several worlds are paired by world, in any order.
-        metric, tasks: as for ``compare``.
+        metric, tasks, comparisons: as for ``compare``.
         name_a, name_b: names of the algorithms.
         seed: random seed of the resampling.
 
     Raises:
-        NotComparableError: an algorithm has fewer than two seeds, conditions, worlds or tasks differ, two
-            seeds of an algorithm played the same world, or there are fewer than two tasks.
+        NotComparableError: an algorithm has fewer than two seeds, or one of them twice (``check_seeds``);
+            conditions, worlds or tasks differ; two seeds of an algorithm played the same world; or there are
+            fewer than two tasks.
     """
     for name, runs in ((name_a, a), (name_b, b)):
         if len(runs) < 2:
@@ -137,6 +155,7 @@ def compare_algorithms(
                 f"{name} has {len(runs)} seed; a comparison of algorithms needs at least two seeds of each. "
                 "To compare single models, compare two runs"
             )
+        check_seeds(runs)
     check_conditions([*a, *b], tasks)
     a, b, worlds = _by_world(a, b, name_a, name_b)
     means, left_out = matched_means([*a, *b], metric, tasks)
@@ -158,7 +177,11 @@ def compare_algorithms(
         half = quantile * error
         interval = Interval(max(difference - half, -farthest), min(difference + half, farthest), method)
         p_value = 2 * (1 - t_cdf(abs(difference) / error, df))
-        detectable = min((quantile + normal_quantile(POWER)) * error, farthest)
+        level = ALPHA / comparisons
+        least = (t_quantile(1 - level / 2, df) + t_quantile(POWER, df)) * error
+        if metric == "success":
+            least = max(least, least_over_tasks(means_a, means_b, level))
+        detectable = None if least > farthest else least
     return AlgorithmComparison(
         metric=metric,
         name_a=name_a,
@@ -210,6 +233,8 @@ def _seeds(runs: Sequence[MeasuredRun], means: Floats) -> tuple[tuple[str, float
 
 def _few_seeds(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> list[str]:
     few = min(len(a), len(b))
+    if is_approximate(few):
+        return [approximate_note(few)]
     if few >= 5:
         return []
     return [f"with {few} seeds a side the estimate of the spread between seeds is unreliable"]

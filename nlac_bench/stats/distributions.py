@@ -13,6 +13,11 @@ def normal_quantile(probability: float) -> float:
     return NormalDist().inv_cdf(probability)
 
 
+def normal_cdf(x: float) -> float:
+    """Return P(Z ≤ x) of the standard normal distribution."""
+    return NormalDist().cdf(x)
+
+
 def t_cdf(x: float, df: float) -> float:
     """Return P(T ≤ x) of Student's t with ``df`` > 0 degrees of freedom."""
     tail = 0.5 * _beta_regularised(df / 2, 0.5, df / (df + x * x))
@@ -36,6 +41,24 @@ def t_quantile(probability: float, df: float) -> float:
         else:
             high = middle
     return (low + high) / 2
+
+
+def binomial_upper(successes: int, n: int, error: float) -> float:
+    """Return the upper limit of Clopper and Pearson (1934) for a probability: it is larger with ``error``.
+
+    Args:
+        successes: observed successes of ``n`` independent trials.
+        error: one-sided error probability.
+    """
+    if successes >= n:
+        return 1.0
+    low, high = successes / n, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        # P(Bin(n, p) ≤ successes) = I_{1 − p}(n − successes, successes + 1)
+        below = _beta_regularised(n - successes, successes + 1, 1 - middle)
+        low, high = (middle, high) if below > error else (low, middle)
+    return high
 
 
 def _beta_regularised(a: float, b: float, x: float) -> float:

@@ -1,5 +1,7 @@
 """Reads a run into tables (tasks × trials) of success and reward, with counts of episodes and usage."""
 
+import hashlib
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -91,6 +93,8 @@ class Outcomes:
     commonest_error: str | None = None
     """The most frequent reason why episodes failed for a reason outside the agent and have no result yet."""
     unknown_rate: float | None = None
+    transcripts: Mapping[tuple[str, int], bytes] = field(default_factory=dict)
+    """A hash of each recorded episode by (task, trial): of its seed, actions, observations and rewards."""
 
     @property
     def trials(self) -> int:
@@ -138,7 +142,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     column_of = {trial: i for i, trial in enumerate(trials)}
     success = np.full((len(tasks), len(trials)), np.nan)
     reward = success.copy()
-    recorded: set[tuple[str, int]] = set()
+    recorded: dict[tuple[str, int], bytes] = {}
     truncated = filtered = 0
     usage: dict[str, Usage] = {}
     seconds = 0.0
@@ -146,7 +150,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     unknown_rates: list[float] = []
     for episode in run.episodes():
         key = episode.task_id, episode.trial
-        recorded.add(key)
+        recorded[key] = _transcript(episode)
         truncated += episode.truncated
         seconds += episode.seconds
         _add(usage, episode.usage, run)
@@ -167,7 +171,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
         failed[of] = f"{error.get('error')}: {error.get('message')}"
         recovered += of in recorded
         _add(usage, usage_from_row(error.get("usage", {})), run)
-    missing = {item.key for item in run.plan} - recorded
+    missing = {item.key for item in run.plan} - recorded.keys()
     reasons = [reason for key, reason in failed.items() if key in missing]
     scored = int(np.count_nonzero(~np.isnan(success)))
     counts = Counts(
@@ -183,8 +187,23 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     )
     unknown_rate = float(np.mean(unknown_rates)) if unknown_rates else None
     return Outcomes(
-        tasks, success, reward, counts, usage, seconds, end_reasons, commonest(reasons), unknown_rate
+        tasks,
+        success,
+        reward,
+        counts,
+        usage,
+        seconds,
+        end_reasons,
+        commonest(reasons),
+        unknown_rate,
+        recorded,
     )
+
+
+def _transcript(episode: Episode) -> bytes:
+    turns = [[turn.text, turn.observation, repr(turn.reward)] for turn in episode.turns]
+    said = json.dumps([episode.task_id, episode.trial, episode.seed, episode.first_observation, turns])
+    return hashlib.sha256(said.encode()).digest()[:16]
 
 
 def unknown_rate_of(episode: Episode) -> float | None:

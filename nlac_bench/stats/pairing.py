@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
@@ -28,12 +29,16 @@ class NotComparableError(NlacBenchError):
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """The conditions and outcomes of a run, as ``compare`` needs them, and the world that it played."""
+    """The conditions and outcomes of a run, as ``compare`` needs them, and the world that it played.
+
+    ``path`` is its folder; None if the outcomes do not come from a folder.
+    """
 
     name: str
     conditions: Mapping[str, Any]
     outcomes: Outcomes
     world: int | None = None
+    path: Path | None = None
 
     @classmethod
     def read(cls, path: str | Path, name: str | None = None) -> Self:
@@ -43,7 +48,7 @@ class MeasuredRun:
             RunFolderError: the folder contains no run, or is damaged.
         """
         run = RunFolder.open(path)
-        return cls(name or str(path), run.conditions, outcomes_of(run), run.world)
+        return cls(name or str(path), run.conditions, outcomes_of(run), run.world, run.path)
 
 
 def check_conditions(runs: Sequence[MeasuredRun], tasks: TaskChoice = "all") -> None:
@@ -71,6 +76,28 @@ def _conditions(run: MeasuredRun, tasks: TaskChoice) -> Mapping[str, Any]:
         return run.conditions
     kept = {name: value for name, value in arguments.items() if name not in SELECTS_TASKS}
     return {**run.conditions, "env_args": kept}
+
+
+def check_seeds(runs: Sequence[MeasuredRun]) -> None:
+    """Check that ``runs`` are different seeds of an algorithm.
+
+    Raises:
+        NotComparableError: two of them are the same folder, or all episodes that both have recorded are equal
+            and have equal seeds: a copy of a run says nothing about another seed.
+    """
+    for a, b in combinations(runs, 2):
+        same_folder = a.path is not None and b.path is not None and a.path.resolve() == b.path.resolve()
+        if same_folder or _equal_transcripts(a.outcomes.transcripts, b.outcomes.transcripts):
+            what = "are the same run" if same_folder else "have the same episodes with the same seeds"
+            raise NotComparableError(
+                f"{a.name} and {b.name} {what}, so they are one seed, not two; give each seed of an "
+                "algorithm once"
+            )
+
+
+def _equal_transcripts(a: Mapping[tuple[str, int], bytes], b: Mapping[tuple[str, int], bytes]) -> bool:
+    common = a.keys() & b.keys()
+    return bool(common) and all(a[key] == b[key] for key in common)
 
 
 def paired_means(

@@ -12,21 +12,51 @@ from itertools import combinations
 
 import numpy as np
 
-from nlac_bench.stats.distributions import normal_quantile, t_cdf, t_quantile
-from nlac_bench.stats.intervals import Floats, Interval, paired_moments, paired_sums, rate_interval
-from nlac_bench.stats.power import POWER
+from nlac_bench.stats.distributions import t_cdf, t_quantile
+from nlac_bench.stats.intervals import Floats, Interval, rate_interval
+from nlac_bench.stats.power import POWER, detectable_difference, tasks_needed
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTasks:
+    """The differences ``[tasks]`` of two runs on the same tasks, as ``PairError`` is used.
+
+    ``single``: both runs have one trial per task.
+    """
+
+    differences: Floats
+    single: bool
+
+    @property
+    def difference(self) -> float:
+        """The mean difference."""
+        return float(self.differences.mean())
+
+    def detectable(self, level: float) -> float | None:
+        """Return the difference that is found with ``POWER`` by a test at ``level``; None without one."""
+        return detectable_difference(self.differences, single=self.single, level=level)
+
+    def tasks_needed(self, level: float) -> int | None:
+        """Return the number of tasks with which this difference is found with ``POWER`` by a test at
+        ``level``; None if it is 0."""
+        return tasks_needed(self.differences, single=self.single, level=level)
 
 
 @dataclass(frozen=True, slots=True)
 class PairError:
-    """A difference with its error, in two parts: ``over_tasks`` shrinks with more tasks, ``over_seeds`` does
-    not. Both are variances; ``df`` are the degrees of freedom, None for the normal distribution."""
+    """A difference of two algorithms with its error, in two parts: ``over_tasks`` shrinks with more tasks,
+    ``over_seeds`` does not. Both are variances; ``df`` are the degrees of freedom. ``by_task`` ``[tasks]``
+    are the differences of the means over seeds."""
 
-    difference: float
+    by_task: Floats
     over_seeds: float
     over_tasks: float
-    tasks: int
-    df: float | None
+    df: float
+
+    @property
+    def difference(self) -> float:
+        """The mean difference."""
+        return float(self.by_task.mean())
 
     @property
     def error(self) -> float:
@@ -38,40 +68,28 @@ class PairError:
         """The two-sided p-value of Student's t; 1 without any spread."""
         if self.error == 0:
             return 1.0
-        return 2 * (1 - t_cdf(abs(self.difference) / self.error, math.inf if self.df is None else self.df))
+        return 2 * (1 - t_cdf(abs(self.difference) / self.error, self.df))
 
-    def quantile(self, level: float) -> float:
-        """Return the two-sided quantile for an error probability ``level``."""
-        if self.df is None:
-            return normal_quantile(1 - level / 2)
-        return t_quantile(1 - level / 2, self.df)
+    def detectable(self, level: float) -> float | None:
+        """Return the difference that is found with ``POWER`` by a test at ``level``; None above 1.
 
-    def detectable(self, level: float) -> float:
-        """Return the difference that is found with ``POWER`` by a test at ``level``."""
-        return min(1.0, (self.quantile(level) + normal_quantile(POWER)) * self.error)
+        It is not less than on these tasks without any spread between seeds.
+        """
+        least = detectable_difference(self.by_task, single=False, level=level)
+        found = max(self._quantiles(level) * self.error, 1.0 if least is None else least)
+        return None if found > 1 else found
 
     def tasks_needed(self, level: float) -> int | None:
         """Return the number of tasks with which this difference is found with ``POWER`` by a test at
         ``level``; None if it is 0, or if the seeds differ so much that no number is enough."""
-        factor = (self.quantile(level) + normal_quantile(POWER)) ** 2
+        factor, tasks = self._quantiles(level) ** 2, len(self.by_task)
         left = self.difference**2 - factor * self.over_seeds
         if left <= 0:
             return None
-        return max(self.tasks + 1, math.ceil(factor * self.over_tasks * self.tasks / left))
+        return max(tasks + 1, math.ceil(factor * self.over_tasks * tasks / left))
 
-
-def paired_error(means_a: Floats, means_b: Floats, *, single: bool) -> PairError:
-    """Return the error of the difference of two runs' success rates ``[tasks]``, that of ``paired_interval``.
-
-    Args:
-        means_a, means_b: rates of the same tasks.
-        single: whether both runs have one trial per task.
-    """
-    differences = means_a - means_b
-    n = len(differences)
-    error = float(paired_moments(*paired_sums(differences), n, single=single)[1])
-    df = None if single or n == 1 else n - 1
-    return PairError(float(differences.mean()), 0.0, error**2, n, df)
+    def _quantiles(self, level: float) -> float:
+        return t_quantile(1 - level / 2, self.df) + t_quantile(POWER, self.df)
 
 
 def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
@@ -98,7 +116,7 @@ def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
         # both is at least the spread of seeds alone.
         seeds = between * (1 / len(a) + 1 / len(b))
         over_seeds = max(seeds - noise[i] - noise[j], seeds - over_tasks, 0.0)
-        results.append(PairError(float(by_task.mean()), over_seeds, over_tasks, n, min(df, n - 1)))
+        results.append(PairError(by_task, over_seeds, over_tasks, min(df, n - 1)))
     return results
 
 
@@ -120,10 +138,12 @@ def algorithm_interval(means_ST: Floats) -> Interval:
         return tasks
     over_seeds = float(means_ST.mean(axis=1).var(ddof=1)) / seeds
     over_tasks = float(by_task.var(ddof=1)) / n
-    variance = max(over_seeds + over_tasks - _cell_noise(means_ST), over_seeds, over_tasks)
+    noise = _cell_noise(means_ST)
+    variance = max(over_seeds + over_tasks - noise, over_seeds, over_tasks)
     if variance == 0:
         return tasks
-    df = (over_seeds + over_tasks) ** 2 / (over_seeds**2 / (seeds - 1) + over_tasks**2 / (n - 1))
+    spread = over_seeds**2 / (seeds - 1) + over_tasks**2 / (n - 1) + noise**2 / ((seeds - 1) * (n - 1))
+    df = variance**2 / spread  # of the estimate, its subtracted part included
     half = t_quantile(0.975, max(1.0, df)) * math.sqrt(variance)
     if 2 * half <= tasks.high - tasks.low:
         return tasks

@@ -1,29 +1,142 @@
 """Computes the smallest difference that a paired comparison can detect, from its data or for planning."""
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.stats.distributions import normal_quantile, t_quantile
-from nlac_bench.stats.intervals import Floats, paired_interval
+from nlac_bench.stats.distributions import Z95, binomial_upper, normal_quantile, t_quantile
+from nlac_bench.stats.exact_power import power
+from nlac_bench.stats.intervals import PRIOR_DIFFERENCES, Floats, paired_sums
+from nlac_bench.stats.verdicts import ALPHA
 
 POWER = 0.8
 """Probability with which a detectable difference is found."""
 
+DISCORDANCE_ERROR = 0.1
+"""One-sided error probability of the upper limit of the discordance from which power is computed."""
 
-def detectable_difference(differences: Floats, *, single: bool) -> float | None:
-    """Return the difference that a comparison with the spread of ``differences`` ``[tasks]`` finds with
-    ``POWER``.
+_MOST_TASKS = 10**9
 
-    It is the sum of the quantiles for 5 % two-sided error and for ``POWER``, times the standard error of the
-    interval. None if there are fewer than two tasks.
+
+def detectable_difference(differences: Floats, *, single: bool, level: float = ALPHA) -> float | None:
+    """Return the smallest difference that a comparison on these tasks finds with at least ``POWER``.
+
+    The power is that of the exact test (``exact_power.power``) with the largest discordance that the data
+    allow: the upper limit of Clopper and Pearson of the share of tasks that differ, and the tasks that the
+    difference itself adds (``_discordance``). With several trials a difference of a task is between −1 and 1;
+    the result is then multiplied by the root mean square of the differences that are not 0, shrunk towards 1
+    as in ``paired_moments``, and by the quotient of Student's and the normal quantile, because the interval
+    has Student's.
+
+    Args:
+        differences: ``[tasks]``, the differences of the two success rates.
+        single: whether both sides have one trial per task.
+        level: two-sided error probability of the test.
+
+    Returns:
+        None if no difference is found with ``POWER`` on so few tasks.
     """
+    nonzero, size = _observed(differences, single=single)
+    least = _detectable(len(differences), nonzero, level)
+    return None if least is None or size * least > 1 else size * least
+
+
+def least_over_tasks(means_a: Floats, means_b: Floats, level: float) -> float:
+    """Return the difference of two algorithms that is detectable if their seeds do not vary; at most 1.
+
+    It is a lower bound, which the error over seeds lacks if the runs hardly differ.
+
+    Args:
+        means_a, means_b: ``[seeds, tasks]`` success rates of the same tasks.
+        level: two-sided error probability of the test.
+    """
+    differences = means_a.mean(axis=0) - means_b.mean(axis=0)
+    least = detectable_difference(differences, single=False, level=level)
+    return 1.0 if least is None else min(1.0, least)
+
+
+def tasks_needed(differences: Floats, *, single: bool, level: float = ALPHA) -> int | None:
+    """Return the number of tasks on which the observed difference would be found with ``POWER``.
+
+    Args:
+        differences, single, level: as for ``detectable_difference``.
+
+    Returns:
+        More tasks than there are; None if the observed difference is 0, because no number is enough.
+    """
+    nonzero, size = _observed(differences, single=single)
     tasks = len(differences)
-    interval = paired_interval(differences, single=single)
-    if tasks < 2 or interval is None:
+    difference = min(1.0, abs(float(differences.mean())) / size)
+    if difference < 1e-12:
         return None
-    quantile = normal_quantile(0.975) if single else t_quantile(0.975, tasks - 1)
-    error = (interval.high - interval.low) / 2 / quantile
-    return min(1.0, (quantile + normal_quantile(POWER)) * error)
+    discordance = max(difference, binomial_upper(nonzero, tasks, DISCORDANCE_ERROR))
+    low, high = tasks, tasks + 1
+    while power(high, discordance, difference, level) < POWER:
+        low, high = high, 2 * high
+        if high > _MOST_TASKS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if power(middle, discordance, difference, level) < POWER:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _observed(differences: Floats, *, single: bool) -> tuple[int, float]:
+    """Return how many tasks differ, and the size of their differences (1 with single trials)."""
+    tasks = len(differences)
+    _, squares, nonzero = (float(each) for each in paired_sums(differences))
+    if single or tasks < 2:
+        return round(nonzero), 1.0
+    size = math.sqrt((squares + PRIOR_DIFFERENCES) / (nonzero + PRIOR_DIFFERENCES))
+    return round(nonzero), size * t_quantile(0.975, tasks - 1) / Z95
+
+
+@lru_cache(maxsize=4096)
+def _detectable(tasks: int, nonzero: int, level: float) -> float | None:
+    """Return ``detectable_difference`` with single trials, of which ``nonzero`` tasks differ."""
+    if tasks < 1:
+        return None
+    shown = binomial_upper(nonzero, tasks, DISCORDANCE_ERROR)
+
+    def missing(difference: float) -> float:
+        return POWER - power(tasks, _discordance(shown, difference), difference, level)
+
+    # of all discordances between, both ends are the hardest: few tasks, or many in both directions
+    most, fewest = _first(missing, 1.0), _one_sided(tasks, level)
+    return None if most is None or fewest is None else max(most, fewest)
+
+
+@lru_cache(maxsize=4096)
+def _one_sided(tasks: int, level: float) -> float | None:
+    """Return the smallest difference that is found if the better run solves all that the other solves."""
+    return _first(lambda difference: POWER - power(tasks, difference, difference, level), 1.0)
+
+
+def _discordance(without: float, difference: float) -> float:
+    """Return the discordance of two runs that would have the discordance ``without`` if they were equal.
+
+    The better run solves ``difference`` more of the tasks that it would have failed, whatever the other did.
+    Of these tasks, a share c makes the runs differ no longer, and 1 − c makes them differ: c is at least
+    ``without`` / (2 − ``without``), since two equal runs fail at most 1 − ``without`` / 2 of the tasks.
+    """
+    added = max(0.0, (2 - 3 * without) / (2 - without))
+    return min(1.0, max(difference, without + added * difference))
+
+
+def _first(missing: Callable[[float], float], most: float) -> float | None:
+    """Return the smallest value up to ``most`` where ``missing`` is not positive, by bisection; None without
+    one."""
+    if missing(most) > 0:
+        return None
+    low, high = 0.0, most
+    while high - low > 1e-5:
+        middle = (low + high) / 2
+        low, high = (middle, high) if missing(middle) > 0 else (low, middle)
+    return high
 
 
 def difference_variance(rate_a: float, rate_b: float, trials: int, icc: float, correlation: float) -> float:
@@ -72,10 +185,9 @@ def minimum_detectable_difference(
         variance = difference_variance(rate, rate + difference, trials, icc, correlation)
         return factor * math.sqrt(max(variance, 0.0) / tasks) + 1 / (tasks * trials) - difference
 
-    low, high = 0.0, 1.0 - rate
-    if missing(high) > 0:
-        return None
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if missing(middle) > 0 else (low, middle)
-    return high
+    result = _first(missing, 1.0 - rate)
+    if trials > 1 or result is None:
+        return result
+    # the formula is wrong where few tasks differ: not even in one direction would the exact test find it
+    least = _one_sided(tasks, ALPHA)
+    return None if least is None or least > 1 - rate else max(result, least)

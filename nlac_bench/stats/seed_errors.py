@@ -19,6 +19,8 @@ from nlac_bench.stats.intervals import Floats, paired_moments, paired_sums
 
 RESAMPLES = 4_000
 
+FEWEST_SEEDS = 3
+"""Number of seeds from which intervals over seeds are honest: with two, none here covers 95 %."""
 
 _BLOCK = 500
 
@@ -29,6 +31,16 @@ RESAMPLED = "bootstrap over seeds and tasks, t"
 
 RESAMPLED_WORLDS = "bootstrap over worlds and tasks, t"
 """Name of the interval of ``world_error``."""
+
+
+def is_approximate(seeds: int) -> bool:
+    """Return whether an interval over so many seeds is only approximate."""
+    return 1 < seeds < FEWEST_SEEDS
+
+
+def approximate_note(seeds: int) -> str:
+    """Return the note for a row with so few seeds that its interval is only approximate."""
+    return f"{seeds} seeds: interval is approximate"
 
 
 def algorithm_error(
@@ -119,9 +131,14 @@ def world_error(
 def _two_way_error(
     sides: Sequence[tuple[Floats, float]], rng: np.random.Generator, resamples: int
 ) -> tuple[float, float]:
-    """Return the error of the sum of the means of ``sides``, each ``[seeds, tasks]`` with its sign."""
+    """Return the error of the sum of the means of ``sides``, each ``[seeds, tasks]`` with its sign.
+
+    The degrees of freedom are Satterthwaite's for the estimate of the variance: the mean squares of the seeds
+    and of the tasks, less that of single cells, which both contain. The subtracted part makes the estimate
+    smaller but not more certain, so it counts in the denominator.
+    """
     variances = []
-    noise = 0.0
+    noises = []
     draws = np.zeros(resamples)
     n = sides[0][0].shape[1]
     for start in range(0, resamples, _BLOCK):
@@ -136,11 +153,12 @@ def _two_way_error(
         by_seed, by_task = means.mean(axis=1), means.mean(axis=0)
         variances.append((float(by_seed.var(ddof=1)) / seeds, seeds - 1))
         residual = means - by_seed[:, None] - by_task[None, :] + means.mean()
-        noise += float((residual**2).sum()) / ((seeds - 1) * (n - 1)) / (seeds * n)
+        cells = (seeds - 1) * (n - 1)
+        noises.append((float((residual**2).sum()) / cells / (seeds * n), cells))
     over_seeds = sum(variance for variance, _ in variances)
     over_tasks = float(sum(sign * means.mean(axis=0) for means, sign in sides).var(ddof=1)) / n
+    noise = sum(part for part, _ in noises)
     variance = max(float(draws.var()) - 2 * noise, over_seeds, over_tasks)
     variances.append((over_tasks, n - 1))
-    total = sum(v for v, _ in variances)
-    spread = sum(v * v / df for v, df in variances)
-    return math.sqrt(variance), max(1.0, total * total / spread) if spread > 0 else 1.0
+    spread = sum(v * v / df for v, df in (*variances, *noises))
+    return math.sqrt(variance), max(1.0, variance * variance / spread) if spread > 0 else 1.0

@@ -67,6 +67,19 @@ def _exact(sizes: Sequence[int], observed: int) -> float:
     return min(1.0, float(chances[np.abs(sums) >= observed].sum()))
 
 
+def fisher_p(successes_a: int, n_a: int, successes_b: int, n_b: int) -> float:
+    """Return the two-sided p-value of Fisher's exact test of two proportions of independent trials.
+
+    It is the probability, given the total of successes, of all tables that are not more probable than the
+    observed one.
+    """
+    total = successes_a + successes_b
+    possible = range(max(0, total - n_b), min(total, n_a) + 1)
+    ways = {k: math.comb(n_a, k) * math.comb(n_b, total - k) for k in possible}
+    observed = ways[successes_a]
+    return sum(way for way in ways.values() if way <= observed) / math.comb(n_a + n_b, total)
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's step-down adjusted p-values (1979) in the given order; NaN stays NaN and is not
     counted."""

@@ -33,6 +33,7 @@ class Sweep:
             are no rates, nothing is tuned.
         tuning_seed, tuning_env: seed and environment of the tuning runs.
         tuning_budget: budget of the tuning runs; None uses that of ``train``.
+        counts: number of seeds by (environment, method), from the first on, where not all are wanted.
     """
 
     methods: tuple[str, ...]
@@ -46,18 +47,24 @@ class Sweep:
     tuning_seed: int = 100
     tuning_env: str = ""
     tuning_budget: str | None = None
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def seeds_of(self, env: str, method: str) -> tuple[int, ...]:
+        """Return the seeds with which ``method`` is trained on ``env``."""
+        return self.seeds[env][: self.counts.get((env, method), len(self.seeds[env]))]
 
     def cells(self) -> Iterator["Cell"]:
         """Yield the runs that are compared: all with the first seed, then all with the second, and so on."""
         for place in range(max(map(len, self.seeds.values()))):
             for env, seeds in self.seeds.items():
                 for method in self.methods:
-                    if place < len(seeds):
+                    if place < len(self.seeds_of(env, method)):
                         yield Cell(method, env, seeds[place])
 
     def seeds_by_env(self) -> dict[str, tuple[int, ...]]:
         """Return the seeds by environment, including environments that are only measured."""
-        return {**self.seeds, **{to: self.seeds[source] for to, source in self.transfer.items()}}
+        most = {env: max((self.seeds_of(env, m) for m in self.methods), key=len) for env in self.seeds}
+        return {**most, **{to: most[source] for to, source in self.transfer.items()}}
 
     def tuning(self) -> Iterator["Cell"]:
         """Yield the runs that choose each method's learning rate."""

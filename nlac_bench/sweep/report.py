@@ -11,6 +11,8 @@ from typing import Any
 from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.stats.outcomes import COUNTED
 from nlac_bench.stats.pairing import MeasuredRun
+from nlac_bench.stats.seed_errors import FEWEST_SEEDS, approximate_note
+from nlac_bench.stats.sequential import GROUP, Decision
 from nlac_bench.stats.tables import number, p_text, render_table
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.sweep.curves import draw
@@ -21,9 +23,22 @@ from nlac_bench.sweep.status import CellCount, status_of
 from nlac_bench.training.curve import AXES
 from nlac_bench.training.untrained import BASE
 
+SEQUENTIAL = (
+    f"Seeds were added in groups of {GROUP} until each verdict was reached or out of reach. The verdicts are "
+    "those of a group-sequential permutation test on these tasks, with a family-wise error of 5 %; the "
+    "intervals do not take the choice of seeds into account."
+)
 
-def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]:
+
+def write(
+    sweep: Sweep, out: Path, against: str, decisions: Mapping[str, Mapping[str, Decision]] | None = None
+) -> tuple[Path, list[CellCount]]:
     """Write ``comparison.json``, ``comparison.md`` and ``curves.svg`` to ``out``.
+
+    Args:
+        sweep, out, against: the sweep, its folder, and the method that the others are compared with.
+        decisions: the verdicts by environment and method, if the seeds were chosen by them
+            (``adaptive.Stage``); otherwise each is tested with all seeds.
 
     Returns:
         The path of ``comparison.md``, and the counts of seeds of each planned (environment, method).
@@ -37,11 +52,20 @@ def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]
     }  # fmt: skip
     counts = []
     for env in sweep.seeds_by_env():
-        here = rows(sweep, results, env, against)
+        here = rows(sweep, results, env, against, (decisions or {}).get(env))
         counts += [row.count for row in here]
         parts.append(_env_section(sweep, results, env, here, against))
         data["rows"] += [_row_json(row, results) for row in here]
         data["runs"][env] = _runs_json(sweep, results, env)
+    if decisions:
+        reached = (
+            f"{env}, {against} − {m}: {d}" for env, found in decisions.items() for m, d in found.items()
+        )
+        parts.insert(1, f"{SEQUENTIAL}\n{_list(reached)}")
+        data["decisions"] = {
+            env: {method: decision.to_json() for method, decision in decided.items()}
+            for env, decided in decisions.items()
+        }
     data["cells"] = [count.to_json() for count in counts]
     draw(sweep, results, out / "curves.svg")
     (out / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
@@ -128,14 +152,23 @@ def _success_table(
                 worded(row.versus.verdict, f"{against} better", f"{row.method} better"),
             ]  # fmt: skip
         lines.append(
-            [row.method, *_seeds(row.count, row.seeds), row.gain.estimate.to_text(sign=True), *versus]
+            [
+                row.method,
+                *_seeds(row.count, row.seeds),
+                row.gain.estimate.to_text(sign=True),
+                *versus,
+                approximate_note(FEWEST_SEEDS - 1) if row.approximate else "",
+            ]
         )
     bases = seed_success(results.statuses[env, BASE], results.bases[env])
-    lines.append([BASE, *_seeds(results.count(env, BASE), bases), *[""] * 5])
+    lines.append([BASE, *_seeds(results.count(env, BASE), bases), *[""] * 6])
     for name in results.floor_statuses[env]:
         run = results.floors[env].get(name)
-        lines.append([f"floor: {name}", "", number(None if run is None else mean_success(run)), *[""] * 6])
-    return [*header, "detectable", "p (Holm)", "verdict"], lines
+        lines.append([f"floor: {name}", "", number(None if run is None else mean_success(run)), *[""] * 7])
+    header += ["detectable", "p (Holm)", "verdict", "note"]
+    if any(line[-1] for line in lines):
+        return header, lines
+    return header[:-1], [line[:-1] for line in lines]
 
 
 def _seeds(count: CellCount, successes: Mapping[int, float | None]) -> list[str]:

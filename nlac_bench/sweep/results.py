@@ -1,6 +1,6 @@
 """Reads the finished runs of a sweep, and the reasons why others did not finish."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
-from nlac_bench.stats.pairing import MeasuredRun
+from nlac_bench.stats.pairing import MeasuredRun, NotComparableError, check_seeds
 from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, floor_folder
 from nlac_bench.sweep.status import CellCount, Status, cell_status, one_line, status_of, transfer_status
 from nlac_bench.training.curve import AXES, latest
@@ -75,6 +75,8 @@ class Results:
                 else:
                     folder, status = cell.transferred(out, env), transfer_status(sweep, cell, out, env)
                 run, status = _read(status, partial(_played, cell, out, folder))
+                if run is not None:
+                    run, status = _once(run, runs.get((env, cell.method), {}).values(), status)
                 statuses.setdefault((env, cell.method), {})[cell.seed] = status
                 if run is not None:
                     runs.setdefault((env, cell.method), {})[cell.seed] = run
@@ -97,6 +99,16 @@ class Results:
         """Return how many planned seeds of ``method`` (or ``BASE``) finished, and what happened to the
         others."""
         return CellCount.count_of(method, env, self.statuses.get((env, method), {}))
+
+
+def _once(run: Played, others: Iterable[Played], status: Status) -> tuple[Played | None, Status]:
+    """Return ``run`` and its status; None if it is a copy of one of ``others``, which are its other seeds."""
+    for other in others:
+        try:
+            check_seeds([other.measured, run.measured])
+        except NotComparableError as error:
+            return None, Status("failed", one_line(str(error)))
+    return run, status
 
 
 def _read_all(folders: Mapping[K, Path]) -> tuple[dict[K, MeasuredRun], dict[K, Status]]:

@@ -11,6 +11,8 @@ from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorith
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.outcomes import Counts
 from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
+from nlac_bench.stats.seed_errors import is_approximate
+from nlac_bench.stats.sequential import Decision
 from nlac_bench.stats.significance import holm
 from nlac_bench.stats.verdicts import ALPHA, NOTHING_LEARNED, UNDECIDED
 from nlac_bench.sweep.plan import Sweep
@@ -30,7 +32,9 @@ class Difference:
     p_value: float | None
     verdict: str
     detectable: float | None = None
-    """The smallest difference that would be found with a probability of 80 %."""
+    """The smallest difference that would be found with a probability of 80 %, None if there is none."""
+    approximate: bool = False
+    """Whether there are so few seeds that the interval is only approximate."""
     why_not: str | None = None
 
     def to_json(self) -> dict[str, float | str | None]:
@@ -65,15 +69,33 @@ class MethodRow:
     """Numbers of test episodes over all finished seeds; None without any."""
 
     @property
+    def approximate(self) -> bool:
+        """Whether an interval of this row is only approximate."""
+        return any(each is not None and each.approximate for each in (self.gain, self.versus))
+
+    @property
     def success(self) -> float | None:
         """Mean success over the seeds that have one, or None."""
         return mean_of(self.seeds.values())
 
 
-def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[MethodRow]:
+def rows(
+    sweep: Sweep,
+    results: Results,
+    env: str,
+    against: str,
+    decisions: Mapping[str, Decision] | None = None,
+) -> list[MethodRow]:
     """Return a row for every method of the sweep on ``env``, by descending success, those without a result
-    last."""
+    last.
+
+    Args:
+        sweep, results, env, against: the sweep, its runs, the environment, and the reference method.
+        decisions: the verdicts by method, if the seeds were chosen by them.
+    """
     compared, leader = pairs(sweep, results, env, against), results.by_seed(env, against)
+    if decisions is not None:
+        compared = {m: (_decided(d, decisions[m]), None) for m, (d, _) in compared.items()}
     items = []
     for method in sweep.methods:
         runs, measured = results.by_seed(env, method), results.measured(env, method)
@@ -133,21 +155,38 @@ def steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) ->
     return {seed: leader[seed].steps_to(other.best) for seed, other in others.items() if seed in leader}
 
 
-def difference(a: Mapping[int, MeasuredRun], b: Mapping[int, MeasuredRun]) -> Difference:
-    """Return the difference of the runs ``a`` and ``b`` (by seed) over the seeds that both have."""
+def difference(
+    a: Mapping[int, MeasuredRun], b: Mapping[int, MeasuredRun], comparisons: int = 1
+) -> Difference:
+    """Return the difference of the runs ``a`` and ``b`` (by seed) over the seeds that both have.
+
+    Args:
+        a, b: runs by seed.
+        comparisons: how many are made at once.
+    """
     common = [seed for seed in a if seed in b]
     if not common:
         return _not_measured("no seed is finished on both sides")
     result: Comparison | AlgorithmComparison
     try:
         if len(common) > 1:
-            result = compare_algorithms([a[s] for s in common], [b[s] for s in common], tasks="common")
+            sides = ([runs[seed] for seed in common] for runs in (a, b))
+            result = compare_algorithms(*sides, tasks="common", comparisons=comparisons)
         else:
-            result = compare(a[common[0]], b[common[0]], tasks="common")
+            result = compare(a[common[0]], b[common[0]], tasks="common", comparisons=comparisons)
     except NotComparableError as error:
         return _not_measured(str(error))
     estimate = Estimate.with_interval(result.difference, result.interval)
-    return Difference(estimate, result.p_value, result.verdict, result.detectable)
+    approximate = is_approximate(len(common))
+    return Difference(estimate, result.p_value, result.verdict, result.detectable, approximate)
+
+
+def _decided(found: Difference, decision: Decision) -> Difference:
+    """Return the difference with the verdict by which the seeds were chosen; other tests do not hold then."""
+    if found.why_not is None and decision.verdict is None:
+        return _not_measured(f"{decision}")
+    verdict = found.verdict if decision.verdict is None else decision.verdict
+    return replace(found, verdict=verdict, p_value=None, detectable=None)
 
 
 def _not_measured(why: str) -> Difference:
@@ -164,7 +203,7 @@ def pairs(
     """
     runs = {method: results.measured(env, method) for method in sweep.methods}
     leader = runs.pop(against)
-    items = {method: difference(leader, other) for method, other in runs.items()}
+    items = {method: difference(leader, other, len(runs)) for method, other in runs.items()}
     adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in items.values()])
     return {
         method: (d, None) if d.p_value is None else (d if p < ALPHA else replace(d, verdict=UNDECIDED), p)

@@ -136,14 +136,21 @@ def test_run_score_compare_resume(tmp_path: Path) -> None:
     floor = run(tmp_path, "transfer", *common, "--agent", "transfer", "--trials", "2")
     assert floor["planned"] == 24 and floor["success"] <= 0.5
     compared = one_json(nlac_bench("compare", str(tmp_path / "oracle"), str(tmp_path / "transfer"), "--json"))
-    assert compared["verdict"] == "A better"
+    assert compared["verdict"] == "A better" and compared["approximate"] is False
+    assert compared["detectable_difference"] >= 6 / 24
     seeds = []
     for seed in "123":
         run(tmp_path, f"random-{seed}", *common, "--agent", "random", "--seed", seed)
         seeds.append(str(tmp_path / f"random-{seed}"))
-    sides = (f"{tmp_path / 'oracle'},{tmp_path / 'oracle'}", ",".join(seeds))
+    run(tmp_path, "oracle-1", *common, "--agent", "oracle", "--seed", "1")
+    sides = (f"{tmp_path / 'oracle'},{tmp_path / 'oracle-1'}", ",".join(seeds))
     algorithms = one_json(nlac_bench("compare", *sides, "--json"))
     assert algorithms["verdict"] == "A better" and len(algorithms["b"]["seeds"]) == 3
+    assert algorithms["approximate"] and "2 seeds: interval is approximate" in algorithms["notes"]
+    twice = (f"{tmp_path / 'oracle'},{tmp_path / 'oracle'}", f"{seeds[0]},{seeds[0]}")
+    assert "one seed, not two" in nlac_bench("compare", *twice, status=2).stderr
+    page = ("--out", str(tmp_path / "report.html"))
+    assert "one seed, not two" in nlac_bench("report", *twice, *page, status=2).stderr
     strict = one_json(nlac_bench("score", str(tmp_path / "oracle"), "--by", "strict", "--json"))
     assert strict["success"] == 1.0
     by_parts = one_json(nlac_bench("score", str(tmp_path / "oracle"), "--by", "parts", "--json"))

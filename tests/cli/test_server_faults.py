@@ -271,9 +271,6 @@ def test_some_filtered_episodes_in_every_table(tmp_path: Path, monkeypatch: pyte
     text = call("compare", str(a), str(b), "--common").stdout
     assert "filtered" in text and "1 of 3 episodes are not scored (1 by a content filter)" in text
     assert "filtered A" in call("compare", str(a), str(b), str(b), "--common").stdout
-    sides = f"{a},{a}", f"{b},{b}"
-    seeds = one_json(call("compare", *sides, "--common", "--json"))
-    assert seeds["a"]["seeds"][0]["content_filter"] == 1
 
 
 def test_a_filtered_reply_of_the_oracle_or_user_is_no_score_either(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_unpaired_errors_are_what_they_were() -> None:
     a = np.random.default_rng(7).random((3, 11))
     b = np.random.default_rng(8).random((2, 11))
     error, df = hierarchical_error(a, b, np.random.default_rng(9), 300)
-    assert (error.hex(), df.hex()) == ("0x1.83390fd3bddb7p-4", "0x1.8a1f75214a754p+3")
+    assert (error.hex(), df.hex()) == ("0x1.83390fd3bddb7p-4", "0x1.c3d87195cb793p+2")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ RATES = {"nlac": 0.8, "ppo": 0.75, "grpo": 0.5, "rft": 0.3}
 
 
 def ordinary() -> list[Entry]:
-    """A board of algorithms (one partial, an oracle, a floor) with two seeds, and a board of two models."""
+    """A board of algorithms (one partial, an oracle, a floor) with three seeds, and a board of two models."""
     trained = [algorithm(name, rate) for name, rate in RATES.items()]
     pinned = [entry(name, [won] * 30) for name, won in (("oracle", True), ("constant", False))]
     models = [entry("react", [i % 3 == 0 for i in range(30)]), entry("act", [i % 4 == 0 for i in range(30)])]
@@ -39,14 +39,14 @@ def ordinary() -> list[Entry]:
 
 
 def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) -> Entry:
-    """An algorithm with two seeds, curves and costs. ``texts`` are put into every field that takes text."""
+    """An algorithm with three seeds, curves and costs. ``texts`` are put into every field that takes text."""
     rng = np.random.default_rng(sum(map(ord, name)))
     every = "  ".join(texts)
     ids = [f"task {i} {text}".strip()[:500] for i, text in enumerate([*texts, *[""] * (30 - len(texts))])]
     word = texts[0] if texts else "words"
     outcomes = [
         RunOutcomes(seed=seed, tasks={task: _task(bool(rng.random() < rate), word) for task in ids})
-        for seed in range(2)
+        for seed in range(3)
     ]
     spent = Tokens(calls=9, prompt_tokens=9_000, completion_tokens=1_234, cost=0.0, seconds=12.0)
     roles = {f"role {text}"[:500]: spent for text in texts} or {"policy": spent, "evaluator": spent}
@@ -55,7 +55,7 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
             seed=seed, gradient_steps=40, environment_steps=1_300, generated_tokens=140_000, seconds=360.0,
             tokens_by_role=roles, chosen_step=20, base_success=0.2,
         )
-        for seed in range(2)
+        for seed in range(3)
     ]  # fmt: skip
     points = [
         CurvePoint(gradient_steps=20 * i, environment_steps=650 * i, tokens=70_000 * i, seconds=180.0 * i,
@@ -69,7 +69,7 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
             dirty=True, packages_sha256="0" * 64, manifest_sha256="1" * 64,
             episodes_sha256=hashlib.sha256(f"{name} {seed}".encode()).hexdigest(),
         )
-        for seed in range(2)
+        for seed in range(3)
     ]  # fmt: skip
     return sealed(
         {
@@ -82,7 +82,7 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
             ),
             "outcomes": outcomes,
             "numbers": numbers_of(outcomes),
-            "curves": [Curve(seed=seed, points=points) for seed in range(2)],
+            "curves": [Curve(seed=seed, points=points) for seed in range(3)],
             "cost": Cost(tokens_by_role=roles, seconds=30.0),
             "provenance": Provenance(runs=provenance, submitter=every[:500] or None),
             "warnings": list(texts) or ["A commit with local changes."],

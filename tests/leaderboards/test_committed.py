@@ -4,13 +4,18 @@ Slow: matplotlib draws the figures of all boards. Other versions than those of c
 bytes. HTML pages are not committed; `make boards` writes them beside the other files.
 """
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
+from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.leaderboards.boards import collect
+from nlac_bench.leaderboards.floors import agents_of, environments
 from nlac_bench.reports.boards.build import board_files, differing, render_boards
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
@@ -51,6 +56,21 @@ def test_committed_boards_are_rendered_from_the_committed_entries() -> None:
             page.feed(files[name])
             page.close()
             assert files[name].lower().startswith("<!doctype html>") and page.open == [], name
+
+
+def test_the_floors_are_of_the_present_environments() -> None:
+    """Play them again after ``env_version`` rises: ``python -m nlac_bench.leaderboards.floors``."""
+    found = {
+        (e["board"]["env"], e["board"]["env_version"], e["board"]["data_source"], e["subject"]["agent"])
+        for path in (BOARDS / "results" / "floors").glob("*.json")
+        for e in [json.loads(path.read_bytes())]
+    }
+    versions = {name: resolve_name(where).env_version for name, (_, where) in registry.BUILTIN.items()}
+    for env in environments():
+        name, arguments = parse(env)
+        for agent in agents_of(env):
+            played = (name, versions[name], arguments.get("data", "embedded"), agent)
+            assert played in found, f"{env}, {agent}"
 
 
 def test_every_board_has_a_title_of_its_own() -> None:

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from nlac_bench.leaderboards.boards import make_boards
 from nlac_bench.leaderboards.entry import Entry, RunOutcomes, Subject, TaskOutcome
@@ -18,6 +19,7 @@ from nlac_bench.reports.boards.formats import duration
 from nlac_bench.reports.boards.strip import MAX_TASKS, strip_of, summary_of
 from nlac_bench.reports.boards.view import BoardView
 from nlac_bench.reports.boards.words import NO_SUCCESS
+from nlac_bench.stats.significance import holm
 from tests.leaderboards.boards_of import algorithm
 from tests.leaderboards.factory import KEY, entry
 
@@ -47,11 +49,17 @@ def test_a_board_of_floors_and_published_figures_counts_them_and_compares_them()
     assert board.summary == "no entry yet, 1 oracle, 2 floors, 8 published figures; 50 tasks × 1 trial"
     assert "ordered" not in board.caption and "Oracle and floors come first" not in board.caption
     assert board.floor_against_reported == (
-        "19 of the 50 tasks here are solved by the agent silent, which uses no model (success 0.380); "
-        "5 of the 8 published figures are below it."
+        "19 of the 50 tasks here are solved by the agent silent, which uses no model (success 0.380). "
+        "Of the 8 published figures, 0 are significantly above it and 0 below it (Fisher's exact test as if "
+        "each were measured on 50 tasks, Holm's correction)."
     )
-    below = [row.success for row in board.reported if board.below_best_floor(row)]
-    assert below == [0.365, 0.36, 0.325, 0.32, 0.225]
+    assert not any(board.below_best_floor(row) for row in board.reported), "0.365 is less than one task below"
+    higher = entry("silent", [True] * 40 + [False] * 10, key=key)
+    tested = view(floors[0], higher, *cited)
+    below = [row.success or 0.0 for row in tested.reported if tested.below_best_floor(row)]
+    assert below == [0.46, 0.43, 0.42, 0.365, 0.36, 0.325, 0.32, 0.225]
+    p = [stats.fisher_exact([[round(rate * 50), 50 - round(rate * 50)], [40, 10]]).pvalue for rate in below]
+    assert [tested.board.published_p[row.id] for row in tested.reported] == pytest.approx(holm(p))
 
 
 def test_published_figures_alone() -> None:
@@ -86,7 +94,7 @@ def test_the_tests_of_seeds_have_their_intervals() -> None:
     board = view(algorithm("nlac", 0.6), algorithm("ppo", 0.5))
     curves = board_charts(board.rows, [])[1]
     tests = [row for row in curves.table.rows if row[2] == "test"]
-    assert len(tests) == 4
+    assert len(tests) == 6
     for _, _, _, _, success, low, high in tests:
         assert isinstance(low, float) and isinstance(success, float) and isinstance(high, float)
         assert low < success < high
@@ -151,6 +159,10 @@ def test_the_verdict_names_pairs_floors_and_oracle() -> None:
     assert tied.verdict == (
         "b has the highest success rate, 1.000; its place is between 1 and 2. "
         "The two entries are not told apart."
+    )
+    equal = view(entry("a", [True] * 6 + [False]), entry("b", [False] + [True] * 6), entry("c", [False] * 7))
+    assert equal.verdict == (
+        "a and b have the same success rate, 0.857; none is higher. Of 3 pairs, none is told apart."
     )
     pinned = view(entry("oracle", [True] * 4), entry("silent", [False] * 3 + [True]))
     assert pinned.verdict == (

@@ -328,6 +328,20 @@ def test_runs_under_other_conditions_are_not_compared(tmp_path: Path) -> None:
         report_of([str(a), str(b)])
 
 
+def test_a_stale_floor_is_not_shown(tmp_path: Path) -> None:
+    """A floor that was played with another version of the environment is no reference of this run."""
+    run = make_run(tmp_path / "run", [WON] * 6 + [LOST] * 4)
+    floor = make_run(run / REFERENCES / "silent", [LOST] * 10, agent="silent")
+    assert "better than the highest floor (silent, 0.000)" in report_of([str(run)]).verdict
+    manifest = json.loads((floor / "manifest.json").read_text())
+    manifest["conditions"]["env_version"] = "older"
+    (floor / "manifest.json").write_text(json.dumps(manifest))
+    stale = report_of([str(run)])
+    assert "floor" not in stale.verdict
+    (figure,) = section(stale, "success").figures
+    assert [row[0] for row in figure.table.rows] == ["react"]
+
+
 def test_seeds_of_two_algorithms_and_training_runs_side_by_side(tmp_path: Path) -> None:
     runs = [
         make_training(

@@ -1,10 +1,13 @@
 """The published coverage is what the interval functions really have."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.simulations import coverage, coverage_pairs
+from benchmarks.simulations import coverage, coverage_pairs, documented
+from benchmarks.simulations.__main__ import SECTIONS
 from benchmarks.simulations.__main__ import main as print_report
 from benchmarks.simulations.coverage import Cell, success_cells
 from benchmarks.simulations.task_models import beta_binomial, beta_moment, beta_tasks, paired_differences
@@ -90,8 +93,8 @@ def test_paired_model_has_the_differences_it_says() -> None:
 @pytest.mark.parametrize(
     "section",
     [
-        "success", "pass-k", "paired", "unlike", "power", "algorithms", "boundary", "places",
-        "places of algorithms",
+        "success", "pass-k", "paired", "verdict", "unlike", "power", "detectable", "algorithms",
+        "one algorithm", "boundary", "worlds", "places", "places of algorithms", "floors", "sequential",
     ],
 )  # fmt: skip
 def test_report_prints_its_tables(capsys: pytest.CaptureFixture[str], section: str) -> None:
@@ -99,6 +102,48 @@ def test_report_prints_its_tables(capsys: pytest.CaptureFixture[str], section: s
     text = capsys.readouterr().out
     assert text.startswith(f"<!-- {section}: ")
     assert text.count("\n|---") >= 1
+
+
+def test_the_page_has_the_tables_of_the_command(tmp_path: Path) -> None:
+    """The planning table is computed here; that of the coverage has a row for each kind of simulation."""
+    page = documented.PAGE.read_text()
+    assert documented.planning_table() in page
+    for label, section, _ in documented.ROWS:
+        assert f"| {label} | `{section}` | " in page and section in SECTIONS
+    copied = tmp_path / "statistics.md"
+    copied.write_text(page)
+    texts = dict.fromkeys(SECTIONS, "")
+    texts |= {name: table.replace("P", "93.5%") for name, table in TABLES.items()}
+    with pytest.raises(IndexError):
+        documented.write_page(texts | {"floors": ""}, copied)
+    documented.write_page(texts, copied)
+    written = copied.read_text()
+    assert "| success rate, one trial | `success` | 35 | 93.5–93.5 %; 2 below 92 % |" in written
+    assert "| one algorithm's rate, 2 seeds | `one algorithm` | 1 | 93.5–93.5 % |" in written
+    assert "| two equal runs: false verdicts | `verdict` | 1 groups | mean 93.5–93.5 %, highest" in written
+    assert documented.planning_table() in written and len(written.splitlines()) == len(page.splitlines())
+
+
+GROUPS = "| interval | cells below 92 % | worst cell | highest |\n|---|---|---|---|\n"
+TABLES = {
+    "success": GROUPS + "".join(f"| as used, {n} trials | 2 of 35 | P at 5 | P |\n" for n in (1, 2, 4, 8)),
+    "pass-k": GROUPS + "| true pass^k of .05 or more | 0 of 2 | P | P |\n"
+    "| true pass^k below .05 | 1 of 2 | P | P |",
+    "paired": GROUPS + "| all | 0 of 9 | P | P |",
+    "boundary": "| | cells below 92 % | worst cell |\n|---|---|---|\n"
+    + "".join(f"| **spread of seeds {spread}** | 0 of 9 | P at |\n" for spread in ("0", "0.6")),
+    "verdict": "| mean | worst |\n|---|---|\n| P | P |",
+    "unlike": "| a |\n|---|\n| P |",
+    "power": "| a |\n|---|\n| 0.2 (found P) |",
+    "detectable": "| a |\n|---|\n| 0.2 (found P) |\n\n| b |\n|---|\n| P |",
+    "algorithms": "| seeds a side | coverage |\n|---|---|\n| 2 | P |\n| 3 | P |",
+    "one algorithm": "| seeds | coverage |\n|---|---|\n| 2 | P |\n| 3 | P |\n| 5 | P |",
+    "worlds": "| worlds | coverage |\n|---|---|\n| 2 | P |\n| 4 | P |",
+    "places": "| all intervals hold |\n|---|\n| P ± 1.0 |",
+    "places of algorithms": "| all intervals hold |\n|---|\n| P ± 1.0 |\n\n| b |\n|---|\n| P |",
+    "floors": "| above the floor |\n|---|\n| P |",
+    "sequential": "| wrong verdict |\n|---|\n| P |",
+}
 
 
 @pytest.mark.parametrize("tasks", [5, 20, 50])

@@ -13,7 +13,7 @@ from benchmarks.simulations.board_places import (
     true_places,
 )
 from nlac_bench.stats.places import Place, places
-from nlac_bench.stats.pooled import PairError, paired_error, pooled_errors
+from nlac_bench.stats.pooled import PairError, pooled_errors
 
 
 def holds_in_95_percent(found: Held) -> None:
@@ -69,15 +69,19 @@ def test_the_pooled_spread_is_that_of_an_analysis_of_variance() -> None:
         assert error.tasks_needed(0.05) is None or abs(error.difference) > 3 * error.error
 
 
-def test_the_paired_error_is_that_of_the_interval() -> None:
-    a, b = np.array([1.0] * 30 + [0.0] * 10), np.array([1.0] * 20 + [0.0] * 20)
-    error = paired_error(a, b, single=True)
-    assert error.difference == pytest.approx(0.25)
-    assert error.error**2 == pytest.approx((12 / 42 - (10 / 42) ** 2) / 42)
-    # Four times the tasks halve the error, so the needed number grows with the square of the error.
-    factor = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
-    needed = PairError(0.1, 0.0, 0.01, 50, None).tasks_needed(0.05)
-    assert needed == pytest.approx(factor**2 * 0.01 * 50 / 0.1**2, abs=1)
+def test_needed_tasks_grow_with_the_square_of_the_error() -> None:
+    error = PairError(np.array([0.2, 0.0] * 25), 0.0, 0.01, 49.0)
+    factor = stats.t.ppf(0.975, 49) + stats.t.ppf(0.8, 49)
+    assert error.tasks_needed(0.05) == pytest.approx(factor**2 * 0.01 * 50 / 0.1**2, abs=1)
+    assert PairError(np.array([0.2, 0.0] * 25), 0.01, 0.01, 49.0).tasks_needed(0.05) is None
+    assert error.detectable(0.05) == pytest.approx(factor * 0.1)
+    assert PairError(np.zeros(50), 1.0, 0.0, 2.0).detectable(0.05) is None, "the seeds differ too much"
+
+
+def test_no_smaller_difference_is_promised_than_the_tasks_allow() -> None:
+    """Without any spread between seeds and tasks, six tasks have to differ."""
+    detectable = PairError(np.zeros(50), 0.0, 0.0, 2.0).detectable(0.05)
+    assert detectable is not None and detectable > 6 / 50
 
 
 def test_without_any_spread_nothing_is_told_apart() -> None:

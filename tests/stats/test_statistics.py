@@ -13,10 +13,10 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.stats.distributions import Z95, normal_quantile, t_cdf, t_quantile
+from nlac_bench.stats.distributions import normal_quantile, t_cdf, t_quantile
 from nlac_bench.stats.intervals import mean_interval, paired_interval, rate_interval
 from nlac_bench.stats.passk import pass_hat_k
-from nlac_bench.stats.power import detectable_difference, difference_variance, minimum_detectable_difference
+from nlac_bench.stats.power import difference_variance, minimum_detectable_difference
 from nlac_bench.stats.significance import holm, sign_flip_p
 
 NAN = float("nan")
@@ -247,13 +247,3 @@ def test_detectable_differences() -> None:
         minimum_detectable_difference(1)
     with pytest.raises(NlacBenchError, match=r"icc must be between 0 and 1, got 1\.5"):
         minimum_detectable_difference(50, icc=1.5)
-
-
-def test_detectable_difference_of_data() -> None:
-    d = np.concatenate([np.ones(8), -np.ones(2), np.zeros(40)])
-    interval = paired_interval(d, single=True)
-    assert interval is not None
-    error = (interval.high - interval.low) / 2 / Z95
-    assert detectable_difference(d, single=True) == pytest.approx((Z95 + 0.8416) * error, rel=1e-4)
-    assert detectable_difference(np.zeros(1), single=True) is None
-    assert detectable_difference(np.zeros(50), single=True) > 0  # type: ignore[operator]

@@ -240,7 +240,7 @@ def played(measured: Any, validations: list[tuple[int, float]]) -> Played:
 def test_differences_are_over_common_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[Any, Any]] = []
 
-    def compare(a: Any, b: Any, tasks: str) -> Any:
+    def compare(a: Any, b: Any, **settings: Any) -> Any:
         seen.append((a, b))
         return SimpleNamespace(
             difference=0.1, interval=None, p_value=0.5, verdict="A better", detectable=None
@@ -267,7 +267,7 @@ def test_verdicts_are_those_of_the_corrected_p_values(monkeypatch: pytest.Monkey
     planned = Sweep(("nlac", *chances), {"a": (0,)})
     monkeypatch.setattr(
         sweep_rows, "difference",
-        lambda a, b: Difference(Estimate(0.1, 0.01, 0.2), chances[b[0]], "A better"),
+        lambda a, b, comparisons: Difference(Estimate(0.1, 0.01, 0.2), chances[b[0]], "A better"),
     )  # fmt: skip
     results = Results({("a", m): {0: played(m, [])} for m in planned.methods}, {"a": {}})
     found = sweep_rows.pairs(planned, results, "a", "nlac")

@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 import signal
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,9 +37,14 @@ PLAN = Sweep(
 TUNED = Sweep(METHODS, {"tau_retail": (0, 1)}, learning_rates=(1e-4, 3e-4), tuning_env="tau_retail")
 
 
-def make_run(folder: Path, env: str, success: float | None = 0.5, *, tasks: int = 8, owed: int = 0) -> None:
-    """A run of ``tasks`` episodes, the last ``owed`` of which are not played, with a training's metrics."""
-    plan = plan_episodes([f"t{i}" for i in range(tasks)], 1, base_seed=0)
+def make_run(
+    folder: Path, env: str, success: float | None = 0.5, *, tasks: int = 8, owed: int = 0, **metrics: Any
+) -> None:
+    """A run of ``tasks`` episodes, the last ``owed`` of which are not played, with a training's metrics.
+
+    ``metrics`` are further ones of its only iteration.
+    """
+    plan = plan_episodes([f"t{i}" for i in range(tasks)], 1, base_seed=zlib.crc32(folder.name.encode()))
     with RunWriter.create(
         folder, config={}, conditions={"env": env}, subject={"agent": "a"}, plan=plan
     ) as writer:
@@ -53,7 +60,7 @@ def make_run(folder: Path, env: str, success: float | None = 0.5, *, tasks: int 
             spent = {key: value * iteration for key, value in cost.items()}
             row = {"iteration": iteration, **spent, "success": 0.5, "best": iteration == 0, "tasks": 2}
             writer.log({"kind": "validation", **row})
-        writer.log({"kind": "iteration", "iteration": 1, **cost})
+        writer.log({"kind": "iteration", "iteration": 1, **cost, **metrics})
 
 
 def fill(out: Path, sweep: Sweep, but: Callable[[Cell], bool] = lambda cell: False) -> None:
@@ -108,6 +115,7 @@ def test_a_complete_sweep_says_nothing_of_failures(tmp_path: Path) -> None:
     fill(tmp_path, PLAN)
     text, data, cells = report(PLAN, tmp_path)
     assert "of 2" not in text and "failed" not in text and "not measured" not in text
+    assert text.count("2 seeds: interval is approximate") == len(cells), "on the row of each method"
     assert all(of(found) == cell(2, 2, 0, None) for found in cells.values())
     assert data["rows"][0]["status"] == {s: {"state": "finished", "reason": None} for s in "01"}
     assert "seeds)" not in (tmp_path / "curves.svg").read_text()
@@ -140,6 +148,17 @@ def test_a_method_that_failed_on_every_seed_and_one_that_failed_on_one(tmp_path:
     assert lost["status"]["1"] == {"state": "failed", "reason": "exit code 2: CUDA out of memory"}
     figure = (tmp_path / "curves.svg").read_text()
     assert "rft (0 of 2 seeds)" in figure and "ppo (1 of 2 seeds)" in figure
+
+
+def test_a_copy_of_a_run_is_not_a_second_seed(tmp_path: Path) -> None:
+    fill(tmp_path, PLAN)
+    copied = tmp_path / "tau_retail" / "ppo-1"
+    shutil.rmtree(copied)
+    shutil.copytree(tmp_path / "tau_retail" / "ppo-0", copied)
+    text, data, _ = report(PLAN, tmp_path)
+    assert "ppo: 1 of 2 seeds: failed (seed 1: ppo-0 and ppo-1 have the same episodes" in text
+    (row,) = [r for r in data["rows"] if (r["env"], r["method"]) == ("tau_retail", "ppo")]
+    assert row["seeds"]["1"] is None and row["status"]["1"]["state"] == "failed"
 
 
 def test_the_method_that_the_others_are_compared_with_failed(tmp_path: Path) -> None:

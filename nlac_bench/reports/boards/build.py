@@ -110,7 +110,8 @@ _COLUMNS = (
     "success_if_missing_failed", "ci_low", "ci_high", "ci_method", "success_scored_only", "success_by_seed",
     "mean_reward", "pass_k", "tasks", "trials", "planned", "scored", "unscored", "infra_errors", "owed",
     "truncated", "content_filter", "environment_steps", "gradient_steps", "generated_tokens", "hours",
-    "tokens_by_role", "level", "partial", "warnings", "floor_note", "reproduce", "source", "source_url",
+    "tokens_by_role", "level", "partial", "warnings", "floor_note", "notes",
+    "reproduce", "source", "source_url",
 )  # fmt: skip
 
 
@@ -163,6 +164,7 @@ def _csv_row(row: RowView) -> list[object]:
         str(entry.partial).lower(),
         plain(entry.warnings),
         row.below_floor or None,
+        row.notes or None,
         entry.reproduce,
         None if entry.source is None else f"{entry.source.title}, {entry.source.where}",
         None if entry.source is None else entry.source.url,

@@ -54,6 +54,19 @@ def pair_views(board: Board, names: Mapping[str, str]) -> list[PairView]:
     ]  # fmt: skip
 
 
+def neighbour_views(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
+    """Return the difference, the p-value and the verdict of each pair of consecutive entries by itself."""
+    return [
+        [
+            f"{names[pair.a]} and {names[pair.b]}",
+            number(pair.difference, sign=True),
+            p_text(pair.p),
+            "not told apart" if pair.winner_alone is None else f"{names[pair.winner_alone]} is better",
+        ]
+        for pair in board.neighbours
+    ]
+
+
 def matrix(board: Board, names: Mapping[str, str]) -> list[MatrixRow]:
     """Return the matrix of all pairs, in the order of the ranked entries."""
     ids = [row.entry.entry_id for row in board.ranked]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nlac_bench.leaderboards.boards import BoardRow
+from nlac_bench.leaderboards.boards import OUTSIDE, BoardRow
 from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
 from nlac_bench.reports.boards.facts import (
     Facts,
@@ -90,11 +90,20 @@ class RowView:
             return self.entry.standing
         if self.success is None:
             return "unranked: no success"
+        if OUTSIDE in self.row.notes:
+            return "unranked: not in the family"
+        if self.entry.few_seeds and self.level in ("recomputed", "replayed") and not self.entry.partial:
+            return f"unranked: {len(self.entry.outcomes)} seeds"
         return "unranked: partial" if self.entry.partial else f"unranked: {self.level}"
 
     @property
     def below_floor(self) -> str:
         return "" if self.success is None else self.row.floor_note or ""
+
+    @property
+    def notes(self) -> str:
+        """What limits the entry's interval or its comparisons; empty without such a note."""
+        return "; ".join(self.row.notes)
 
     @property
     def warnings(self) -> str:

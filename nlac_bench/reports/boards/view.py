@@ -5,16 +5,26 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from nlac_bench.leaderboards.against_floors import best_floor
 from nlac_bench.leaderboards.boards import Board, BoardRow
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.reports.boards import words
 from nlac_bench.reports.boards.facts import Facts
 from nlac_bench.reports.boards.figures import Chart, board_charts
 from nlac_bench.reports.boards.formats import NOTHING, plain
-from nlac_bench.reports.boards.pair_view import MatrixRow, PairView, matrix, needed, pair_views, relations
+from nlac_bench.reports.boards.pair_view import (
+    MatrixRow,
+    PairView,
+    matrix,
+    needed,
+    neighbour_views,
+    pair_views,
+    relations,
+)
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.stats.tables import number
+from nlac_bench.stats.verdicts import ALPHA
 
 _TITLE_RULES = ("level", "rules", "user", "oracle", "unknowns")
 """Rules of an environment that the titles of its boards contain, in addition to arguments."""
@@ -74,6 +84,9 @@ class BoardView:
         if pairs == 1:
             share = f"The two entries are {'told apart' if decided else 'not told apart'}."
         place = first.place if "–" not in first.place else f"between {first.place.replace('–', ' and ')}"
+        highest = [row.name for row in ranked if row.success == first.success]
+        if len(highest) > 1:
+            return f"{words.highest(highest, first.success)} {share}"
         rate = f"{first.name} has the highest success rate, {number(first.success)}"
         return f"{rate}; its place is {place}. {share}"
 
@@ -116,14 +129,22 @@ class BoardView:
 
     @property
     def floor_against_reported(self) -> str:
-        """The success of the best floor, and how many published figures are below it; empty without both."""
-        below = [row for row in self.reported if self.below_best_floor(row)]
-        best = max(self._floors, key=lambda row: row.success or 0.0, default=None)
-        return "" if best is None or not self.reported else words.floor(best, len(below), len(self.reported))
+        """The success of the best floor, and how many published figures are above and below it; empty
+        without both."""
+        below = sum(self.below_best_floor(row) for row in self.reported)
+        differ = sum(self._differs_from_floor(row) for row in self.reported)
+        best = best_floor(row.entry for row in self._floors)
+        if best is None or not self.reported:
+            return ""
+        return words.floor(best, self._names[best.entry_id], differ - below, below, len(self.reported))
 
     def below_best_floor(self, row: RowView) -> bool:
-        """Return whether a published figure is below the best floor of this board."""
-        return self.floor is not None and row.success is not None and row.success < self.floor
+        """Return whether a published figure is significantly below the best floor of this board."""
+        differs = self._differs_from_floor(row)
+        return differs and self.floor is not None and row.success is not None and row.success < self.floor
+
+    def _differs_from_floor(self, row: RowView) -> bool:
+        return self.board.published_p.get(row.id, 1.0) < ALPHA
 
     @property
     def _floors(self) -> list[RowView]:
@@ -197,6 +218,11 @@ class BoardView:
     @cached_property
     def pairs(self) -> list[PairView]:
         return pair_views(self.board, self._names) if self.reports_success else []
+
+    @property
+    def neighbours(self) -> list[list[Cell]]:
+        """The verdict of each pair of consecutive entries by itself."""
+        return neighbour_views(self.board, self._names) if self.reports_success else []
 
     @property
     def matrix(self) -> list[MatrixRow]:

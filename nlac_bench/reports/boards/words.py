@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from nlac_bench.leaderboards.boards import Board
+from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.reports.boards.facts import reports_success
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.reports.report.page import sentence
@@ -38,14 +39,24 @@ def unranked(rows: Sequence[RowView], pinned: Sequence[RowView]) -> str:
     oracles = [row for row in pinned if row.entry.standing == "oracle"]
     sentences = ["No entry of this board is ranked."]
     for of, words in (
-        (rows, "{name} has the highest success rate, {rate}."),
+        (rows, ""),
         (floors, "The best floor, {name}, has a success rate of {rate}."),
         (oracles, "The oracle has a success rate of {rate}."),
     ):
         if of:
             best = max(of, key=lambda row: row.success or 0.0)
-            sentences.append(words.format(name=best.name, rate=number(best.success)))
+            names = [row.name for row in of if row.success == best.success]
+            sentences.append(
+                words.format(name=best.name, rate=number(best.success)) or highest(names, best.success)
+            )
     return " ".join(sentences)
+
+
+def highest(names: Sequence[str], rate: float | None) -> str:
+    """Return which entries have the highest success rate."""
+    if len(names) == 1:
+        return f"{names[0]} has the highest success rate, {number(rate)}."
+    return f"{sentence(list(names))} have the same success rate, {number(rate)}; none is higher."
 
 
 def caption(board: Board) -> str:
@@ -86,16 +97,24 @@ def note(rows: Sequence[RowView], lines: Sequence[str], *, compared: bool) -> st
     return words + (f" Dashed lines mark {sentence(lines)}." if lines else "")
 
 
-def floor(best: RowView, below: int, reported: int) -> str:
-    """Return the success of the best floor, and how many ``reported`` figures are ``below`` it, as text."""
-    runs = [run.tasks for run in best.entry.outcomes]
+def floor(best: Entry, name: str, above: int, below: int, reported: int) -> str:
+    """Return the success of the best floor, and how many ``reported`` figures are above and below it.
+
+    Args:
+        best, name: the floor, and what the board calls it.
+        above, below: numbers of figures that differ significantly.
+        reported: number of published figures.
+    """
+    runs = [run.tasks for run in best.outcomes]
     tasks = runs[0].keys()
     won = sum(all(all(run[task].success) for run in runs) for task in tasks)
     solved = f"{won} of the {_counted(len(tasks), 'task', 'tasks')} here {_be(won)} solved"
     published = _counted(reported, "published figure", "published figures")
     return (
-        f"{solved} by the agent {best.name}, which uses no model (success {number(best.success)}); "
-        f"{below} of the {published} {_be(below)} below it."
+        f"{solved} by the agent {name}, which uses no model "
+        f"(success {number(best.numbers.success_if_missing_failed)}). Of the {published}, {above} "
+        f"{_be(above)} significantly above it and {below} below it (Fisher's exact test as if each were "
+        f"measured on {len(tasks)} tasks, Holm's correction)."
     )
 
 

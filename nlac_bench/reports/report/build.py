@@ -18,7 +18,7 @@ from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, se
 from nlac_bench.reports.report.references import missing_references
 from nlac_bench.reports.report.reproduce import reproduce_section
 from nlac_bench.reports.report.stored_sweep import COMPARISON
-from nlac_bench.reports.report.subjects import Measurement, ReportSubject, forest_row, metric_of
+from nlac_bench.reports.report.subjects import Measurement, ReportSubject, forest_row, metric_of, seeds_note
 from nlac_bench.reports.report.sweep import sweep_report
 from nlac_bench.reports.report.training import (
     cost_section,
@@ -32,7 +32,7 @@ from nlac_bench.stats.compare import Comparison, compare_all
 from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.new_templates import NewTemplates
-from nlac_bench.stats.pairing import Metric, NotComparableError, check_conditions
+from nlac_bench.stats.pairing import Metric, NotComparableError, check_conditions, check_seeds
 from nlac_bench.stats.tables import number, p_text
 
 
@@ -93,7 +93,7 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
     A run is called by its folder's name, or, if several have that name, by its relative path.
 
     Raises:
-        NotComparableError: the conditions of the runs differ.
+        NotComparableError: the conditions of the runs differ, or a run is given as two seeds.
         RunFolderError: a folder contains no run, or is damaged.
     """
     paths = [path for side in sides for path in side]
@@ -113,6 +113,8 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
     owns = [each.own for each in runs]
     metric = metric_of(owns)
     by_side = [[runs[paths.index(path)].own for path in side] for side in sides]
+    for side in by_side:
+        check_seeds([each.measured for each in side])
     verdict, compared = _compared(by_side, arguments, metric)
     sections = [
         _success(subjects, by_side, arguments, metric),
@@ -148,7 +150,7 @@ def _success(
         return success_section(subjects, metric)
     rows = [each.forest_row(metric) for each in subjects]
     rows += [
-        forest_row(name, "trained", [each.outcomes for each in side], metric, f"({len(side)} seeds)")
+        forest_row(name, "trained", [each.outcomes for each in side], metric, seeds_note(len(side)))
         for name, side in zip(arguments, sides, strict=True)
     ]
     note = "A row of several seeds has the mean over seeds; its interval speaks of these checkpoints only."

@@ -16,6 +16,7 @@ from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.manifest import differences
 from nlac_bench.harness.runs.trust import to_repeat
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.training.untrained import BASE
@@ -95,7 +96,13 @@ def play_references(prepared: Prepared, folder: Path) -> None:
 
 
 def stored_references(run: RunFolder) -> dict[str, RunFolder]:
-    """Return the floors and the oracle that were played for ``run``, by agent, the oracle last."""
+    """Return the floors and the oracle that were played for ``run``, by agent, the oracle last.
+
+    Those with other conditions, such as another version of the environment, are left out.
+    """
     folder = run.path / REFERENCES
-    results = {path.name: RunFolder.open(path) for path in sorted(folder.glob("*")) if path.is_dir()}
+    stored = {path.name: RunFolder.open(path) for path in sorted(folder.glob("*")) if path.is_dir()}
+    results = {
+        name: each for name, each in stored.items() if not differences(run.conditions, each.conditions)
+    }
     return {name: results[name] for name in sorted(results, key=lambda name: (name == ORACLE, name))}

@@ -11,6 +11,7 @@ from nlac_bench.reports.figures.forest import ForestRow, Kind
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.intervals import Floats, rate_interval
 from nlac_bench.stats.pooled import interval_over_seeds
+from nlac_bench.stats.seed_errors import approximate_note, is_approximate
 from nlac_bench.training.curve import AXES, Tested, TrainedSeed
 from nlac_bench.training.metrics_row import fault_of
 from nlac_bench.training.untrained import BASE
@@ -74,6 +75,13 @@ class StoredRow(_Stored):
         if self.finished == len(self.seeds):
             return self.method
         return f"{self.method} ({self.finished} of {len(self.seeds)} seeds)"
+
+    @property
+    def note(self) -> str:
+        """How many seeds there are, where some are missing or the interval is only approximate."""
+        if is_approximate(self.finished):
+            return f"({approximate_note(self.finished)})"
+        return self.title.removeprefix(self.method).strip()
 
 
 class StoredSweep(_Stored):

@@ -15,6 +15,7 @@ from nlac_bench.stats.intervals import Floats, mean_interval, rate_interval
 from nlac_bench.stats.outcomes import Outcomes, outcomes_of, task_means
 from nlac_bench.stats.pairing import MeasuredRun, Metric
 from nlac_bench.stats.pooled import interval_over_seeds
+from nlac_bench.stats.seed_errors import approximate_note, is_approximate
 from nlac_bench.training.untrained import BASE
 
 
@@ -39,7 +40,7 @@ class ReportSubject:
     @property
     def measured(self) -> MeasuredRun:
         """The subject as the comparisons need it."""
-        return MeasuredRun(self.name, self.run.conditions, self.outcomes, self.run.world)
+        return MeasuredRun(self.name, self.run.conditions, self.outcomes, self.run.world, self.run.path)
 
     @property
     def progress(self) -> str | None:
@@ -81,6 +82,11 @@ def forest_row(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric,
         tuple(float(np.nanmean(m)) for m in each_seed if not np.isnan(m).all()),
         note,
     )
+
+
+def seeds_note(seeds: int) -> str:
+    """Return the note of a row of several seeds: how many, and whether its interval is approximate."""
+    return f"({approximate_note(seeds) if is_approximate(seeds) else f'{seeds} seeds'})"
 
 
 @dataclass(frozen=True)

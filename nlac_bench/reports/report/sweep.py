@@ -84,10 +84,7 @@ def _forest(sweep: StoredSweep, env: str, runs: Sequence[Measurement]) -> Figure
         for name, success in sweep.rows_on(env)[0].floors.items()
     ]
     rows.append(sweep.forest_row(env, BASE, "base"))
-    rows += [
-        sweep.forest_row(env, row.method, "trained", row.title.removeprefix(row.method).strip())
-        for row in reversed(sweep.rows_on(env))
-    ]
+    rows += [sweep.forest_row(env, row.method, "trained", row.note) for row in reversed(sweep.rows_on(env))]
     played = (ref for run in runs if run.name.startswith(f"{env}/") for ref in run.references)
     rows += [ref.forest_row("success") for ref in played if ref.kind == "oracle"][:1]
     return forest(rows, "success", env, file_name("forest", env))
