@@ -25,6 +25,7 @@ SEEN_BY_ALL = {
     "secret_forms",
     "redaction",
     "files",
+    "untrusted",
 }
 LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
 

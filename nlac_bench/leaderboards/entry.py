@@ -6,14 +6,16 @@ of the schema are refused. Texts come from others: their lengths are bounded her
 them escapes them.
 """
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     JsonValue,
+    ModelWrapValidatorHandler,
     StringConstraints,
+    ValidationError,
     field_validator,
     model_validator,
 )
@@ -22,6 +24,9 @@ from nlac_bench.agents.names import FLOORS
 from nlac_bench.types import SHAPED
 
 SCHEMA_VERSION: Literal[1] = 1
+
+MAX_TRIALS = 10_000
+"""Largest number of trials of a task."""
 
 Kind: TypeAlias = Literal["models", "algorithms"]
 """A board of models compares single runs, one of algorithms compares training methods over several seeds."""
@@ -141,6 +146,19 @@ class Subject(EntryPart):
     training: Training | None = None
 
 
+class WrongOutcomeError(Exception):
+    """The first wrong outcome of an entry. It ends the validation: pydantic would otherwise describe every
+    fault of a file, with about a kilobyte for each of millions of values.
+
+    Args:
+        fault: pydantic's description of it.
+    """
+
+    def __init__(self, fault: ValidationError) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
+
 class TaskOutcome(EntryPart):
     """The planned trials of one task, in the order of their numbers. All lists have the same length.
 
@@ -148,11 +166,19 @@ class TaskOutcome(EntryPart):
     reasons only if they were kept.
     """
 
-    state: list[State] = Field(min_length=1, max_length=10_000)
-    success: list[bool | None]
-    reward: list[float | None]
-    end_reason: list[Name | None]
-    truncated: list[bool]
+    state: list[State] = Field(min_length=1, max_length=MAX_TRIALS)
+    success: list[bool | None] = Field(max_length=MAX_TRIALS)
+    reward: list[float | None] = Field(max_length=MAX_TRIALS)
+    end_reason: list[Name | None] = Field(max_length=MAX_TRIALS)
+    truncated: list[bool] = Field(max_length=MAX_TRIALS)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _stop_at_the_first(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(value)
+        except ValidationError as fault:
+            raise WrongOutcomeError(fault) from None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

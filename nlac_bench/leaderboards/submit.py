@@ -8,8 +8,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 import nlac_bench
+from nlac_bench.files import written_beside
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.harness.runs.lines import RunFolderError, make_folder, write_atomically
+from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.leaderboards.checks import (
     MAY_BE_PARTIAL,
     Check,
@@ -20,7 +21,7 @@ from nlac_bench.leaderboards.checks import (
     trusted_config,
 )
 from nlac_bench.leaderboards.entry import Entry, Provenance, Relation
-from nlac_bench.leaderboards.entry_file import EntryError, entry_text, explained, sealed
+from nlac_bench.leaderboards.entry_file import MAX_ENTRY_BYTES, EntryError, entry_text, explained, sealed
 from nlac_bench.leaderboards.from_run import (
     board_key,
     command,
@@ -32,6 +33,7 @@ from nlac_bench.leaderboards.from_run import (
     subject_of,
 )
 from nlac_bench.leaderboards.numbers import numbers_of
+from nlac_bench.untrusted import read_untrusted
 
 INTACT = "run folders are intact"
 OTHER_VERSION = "measured with nlac-bench "
@@ -182,18 +184,18 @@ def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
                 f"{path} exists with other content: an entry of this run with another level, submitter or "
                 "code; remove that file to replace it, or choose another --out"
             )
-    make_folder(out)
-    for path, text in texts.items():
-        if not path.exists():
-            write_atomically(path, text)
+    try:
+        with written_beside(out) as draft:
+            for path, text in texts.items():
+                (draft / path.name).write_text(text, encoding="ascii")
+    except OSError as error:
+        raise RunFolderError(f"cannot write to {out} ({error.strerror}); choose another --out") from error
     return paths
 
 
 def _differs(path: Path, text: str) -> bool:
-    if path.is_symlink():
-        raise EntryError(f"{path} is a link; nlac-bench does not write through links: remove it")
     try:
-        return path.read_bytes() != text.encode("ascii")
+        return read_untrusted(path, MAX_ENTRY_BYTES) != text.encode("ascii")
     except FileNotFoundError:
         return False
     except OSError as error:

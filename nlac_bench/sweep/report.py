@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.files import written_beside
 from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.stats.outcomes import COUNTED
 from nlac_bench.stats.pairing import MeasuredRun
@@ -43,11 +44,11 @@ def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]
         data["rows"] += [_row_json(row, results) for row in here]
         data["runs"][env] = _runs_json(sweep, results, env)
     data["cells"] = [count.to_json() for count in counts]
-    draw(sweep, results, out / "curves.svg")
-    (out / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
-    path = out / "comparison.md"
-    path.write_text("\n".join(parts))
-    return path, counts
+    with written_beside(out) as draft:
+        draw(sweep, results, draft / "curves.svg")
+        (draft / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
+        (draft / "comparison.md").write_text("\n".join(parts))
+    return out / "comparison.md", counts
 
 
 def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float | None]]:

@@ -1,7 +1,5 @@
 """The configuration of a run, read from command line options, a TOML file or an earlier run's config.json."""
 
-import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -15,6 +13,7 @@ from nlac_bench.harness.runs.secrets import refuse_known_secrets
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.settings import Settings, explain_unknown
+from nlac_bench.untrusted import MAX_SETTINGS_BYTES, read_json, read_toml
 
 EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
 VLLM_OPTIONS = ("gpu_memory_utilization", "tensor_parallel_size", "max_model_len")
@@ -288,9 +287,10 @@ def read_config(path: Path) -> dict[str, Any]:
         ConfigError: the file cannot be read, contains a secret, or has an unknown setting.
     """
     try:
-        raw = path.read_bytes()
-        values = json.loads(raw) if path.suffix == ".json" else tomllib.loads(raw.decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        values = read_json(path, MAX_SETTINGS_BYTES) if path.suffix == ".json" else read_toml(path)
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
+    except ValueError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error}") from error
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")

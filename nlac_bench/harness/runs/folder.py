@@ -21,16 +21,16 @@ one seed of an algorithm is trained and measured in one world. A run can be resu
 subject and plan are unchanged.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from nlac_bench.harness.runs.episode_json import EpisodeFormatError, episode_from_row
-from nlac_bench.harness.runs.lines import RunFolderError, read_lines, refuse_special
+from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, EpisodeFormatError, episode_from_row
+from nlac_bench.harness.runs.lines import RunFolderError, read_lines
 from nlac_bench.harness.runs.seeds import Planned, first_duplicate
 from nlac_bench.types import Episode
+from nlac_bench.untrusted import read_json
 
 FORMAT = 1
 
@@ -183,12 +183,13 @@ _JSON = {dict: "an object", list: "a list"}
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        refuse_special(path)
-        content = json.loads(path.read_bytes())
+        content = read_json(path, MAX_LINE_BYTES)
     except FileNotFoundError:
         raise RunFolderError(f"{path.parent} is not a run folder: {path.name} is missing") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunFolderError(f"{path} cannot be read ({error})") from None
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be read ({error.strerror}); restore the file") from None
+    except ValueError as error:
+        raise RunFolderError(f"{path} cannot be read ({error}); restore the file") from None
     if not isinstance(content, dict):
         raise RunFolderError(f"{path} must contain a JSON object, not a {type(content).__name__}")
     return content

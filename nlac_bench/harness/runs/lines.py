@@ -3,16 +3,16 @@
 import fcntl
 import os
 import socket
-import stat
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.files import replace_file
+from nlac_bench.files import replace_content
 from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, parse_line
+from nlac_bench.untrusted import open_untrusted
 
 FSYNC_SECONDS = 1.0
 """Minimum time between two calls of fsync. Every line reaches the kernel before ``append`` returns, so
@@ -113,22 +113,9 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         yield row, end
 
 
-def refuse_special(path: Path) -> None:
-    """Check that ``path`` is a regular file: reading a pipe or a device may never end.
-
-    Raises:
-        RunFolderError: ``path`` is a folder, a pipe, a socket or a device.
-        FileNotFoundError: ``path`` does not exist.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):
-        kind = "folder" if path.is_dir() else "pipe or device"
-        raise RunFolderError(f"{path} is a {kind}, not a file; restore the file, or remove the {kind}")
-
-
 def _raw_lines(path: Path) -> Iterator[bytes]:
     try:
-        refuse_special(path)
-        stream: IO[bytes] = path.open("rb")
+        stream = open_untrusted(path)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -145,12 +132,9 @@ def write_atomically(path: Path, text: str) -> None:
     Raises:
         RunFolderError: the file cannot be written; its previous content is intact.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        draft.write_text(text, encoding="ascii")
-        replace_file(draft, path)
+        replace_content(path, text.encode("ascii"))
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise RunFolderError(
             f"cannot write {path} ({error.strerror}); free disk space or choose another --out"
         ) from error
