@@ -14,9 +14,11 @@ from pydantic import (
     Field,
     JsonValue,
     ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -39,7 +41,7 @@ Relation: TypeAlias = Literal["first_party", "third_party", "collaborative", "ot
 
 Name: TypeAlias = Annotated[str, StringConstraints(max_length=500)]
 Text: TypeAlias = Annotated[str, StringConstraints(max_length=4_000)]
-Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,119}$")]
+Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,159}$")]
 Sha256: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
 Amount: TypeAlias = Annotated[float, Field(ge=0)]
@@ -132,6 +134,23 @@ class Training(EntryPart):
     runs: list[TrainingCost] = Field(min_length=1, max_length=1_000)
 
 
+class MadeBy(EntryPart):
+    """The training run of which a model is a checkpoint. The run's own entry has the same hash."""
+
+    agent: Name
+    env: Name
+    model: Name
+    seed: int | None
+    manifest_sha256: Sha256
+
+
+class Weights(EntryPart):
+    """The weights in a model's folder, whose name does not identify them."""
+
+    sha256: Sha256
+    run: MadeBy | None
+
+
 class Subject(EntryPart):
     """Who was measured: an agent, its model and prompts, and how it was trained."""
 
@@ -144,6 +163,15 @@ class Subject(EntryPart):
     max_tokens: Count | None = None
     worlds: list[int] | None = Field(None, max_length=1_000)
     training: Training | None = None
+    weights: Weights | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what earlier versions did not have, so that ids of entries without it stay the same."""
+        content: dict[str, Any] = handler(self)
+        if content["weights"] is None:
+            del content["weights"]
+        return content
 
 
 class WrongOutcomeError(Exception):

@@ -18,6 +18,7 @@ from nlac_bench.leaderboards.checks import (
     none_of,
     replay_check,
     run_checks,
+    token_check,
     trusted_config,
 )
 from nlac_bench.leaderboards.entry import Entry, Provenance, Relation
@@ -98,7 +99,7 @@ def derive(
         for run, config, result in zip(runs, configs, outcomes, strict=True):
             for check in [
                 *run_checks(run, config, result),
-                *([replay_check(run, config)] if replayed else []),
+                *([replay_check(run, config), *token_check(run, config)] if replayed else []),
             ]:
                 named = replace(check, name=f"{check.name} (seed {seed_of(run)})") if several else check
                 checks.append(named)

@@ -418,7 +418,7 @@ def test_files_that_are_not_json_objects(run: Path, finished: Path, name: str, c
 
 @pytest.mark.parametrize("name", ["manifest.json", "config.json", "episodes.jsonl", "errors.jsonl"])
 @pytest.mark.parametrize(
-    ("kind", "said"), [("folder", "is a folder"), ("pipe", "is a pipe"), ("device", "")], ids=str
+    ("kind", "said"), [("folder", "is a folder"), ("pipe", "is a pipe"), ("device", "is a link")], ids=str
 )
 def test_files_that_are_no_files(run: Path, finished: Path, name: str, kind: str, said: str) -> None:
     """Reading a pipe without a writer, or /dev/zero, would never end. The device is behind a link."""
@@ -429,14 +429,14 @@ def test_files_that_are_no_files(run: Path, finished: Path, name: str, kind: str
         os.mkfifo(run / name)
     else:
         (run / name).symlink_to("/dev/zero")
-    all_refuse(run, finished, f"{name} {said}".rstrip())
+    all_refuse(run, finished, f"{name} cannot be read (it {said}")
 
 
 def test_metrics_that_are_a_folder_are_refused_before_anything_is_written(run: Path) -> None:
     (run / "metrics.jsonl").unlink()
     (run / "metrics.jsonl").mkdir()
     before = everything(run)
-    refused(call("resume", str(run)), "metrics.jsonl is a folder")
+    refused(call("resume", str(run)), "metrics.jsonl cannot be read (it is a folder")
     assert everything(run) == before
 
 

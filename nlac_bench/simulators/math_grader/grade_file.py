@@ -17,8 +17,8 @@ from nlac_bench.simulators.math_grader.grader import Grade, Grader
 from nlac_bench.untrusted import open_untrusted, parse_json
 
 _WANTED = 'name a file of JSON lines, each with "gold" and "pred"'
-MAX_LINE_BYTES = 2**20
-_MAX_VALUES = 10_000
+MAX_LINE_BYTES = 64 * 2**20
+_MAX_VALUES = 1_000_000
 _AHEAD = 64  # rows per worker that are read before the first of them is written
 
 
