@@ -26,6 +26,7 @@ SEEN_BY_ALL = {
     "redaction",
     "files",
     "untrusted",
+    "visible",
 }
 LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
 

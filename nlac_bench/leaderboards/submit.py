@@ -128,7 +128,7 @@ def derive(
         raise DamagedRunError(f"{INTACT}: {error}") from None
     except ValidationError as error:
         raise EntryError(f"{runs[0].path} does not fit into an entry: {explained(error)}") from None
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise DamagedRunError(f"{INTACT}: {runs[0].path} is damaged ({error!r}); restore its files") from None
     checks.append(falling(entry))
     partial = [f"partial: {check}"[:4_000] for check in missing]

@@ -9,6 +9,7 @@ from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.entry_file import EntryError, file_content, parse_entry, wrong_ids
 from nlac_bench.leaderboards.numbers import json_differences
 from nlac_bench.leaderboards.submit import INTACT, OTHER_VERSION, DamagedRunError, derive
+from nlac_bench.visible import one_line
 
 NOT_COMPARED = (
     "the submitter and the relation to the model",
@@ -43,7 +44,9 @@ class Verified:
         """Return one line for each check, and the verdict."""
         lines = [f"holds  {check.name}" if check.ok else f"FAILS  {check}" for check in self.checks]
         lines.append(f"not compared, since no run states it: {'; '.join(NOT_COMPARED)}")
-        return "\n".join([*lines, f"the entry {'holds' if self.holds else 'does not hold'} ({self.level})"])
+        return "\n".join(
+            [*map(one_line, lines), f"the entry {'holds' if self.holds else 'does not hold'} ({self.level})"]
+        )
 
 
 def verify(path: Path, paths: Sequence[Path], *, replayed: bool = False, env: str | None = None) -> Verified:

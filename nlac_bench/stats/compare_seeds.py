@@ -27,6 +27,7 @@ from nlac_bench.stats.power import POWER
 from nlac_bench.stats.seed_errors import RESAMPLES, algorithm_error, resampled_error
 from nlac_bench.stats.tables import bracket, number, p_text, render_table
 from nlac_bench.stats.verdicts import Verdict, decided
+from nlac_bench.visible import one_line
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,10 @@ class AlgorithmComparison:
             for name, mean, counts in seeds
         ]
         lines = [
-            f"A = {self.name_a} ({len(self.seeds_a)} seeds), B = {self.name_b} ({len(self.seeds_b)} seeds)",
+            one_line(
+                f"A = {self.name_a} ({len(self.seeds_a)} seeds), "
+                f"B = {self.name_b} ({len(self.seeds_b)} seeds)"
+            ),
             render_table(["seed", self.metric, *COUNTED], rows),
             f"A − B = {number(self.difference, sign=True)} {bracket(self.interval, sign=True)} "
             f"on {self.tasks} tasks, p = {p_text(self.p_value)} (t with {self.df:.1f} degrees of freedom)",
@@ -106,7 +110,7 @@ class AlgorithmComparison:
             lines.append(
                 f"differences of {number(self.detectable)} or more are detected with about {POWER:.0%} power"
             )
-        return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
+        return "\n".join([*lines, *map(one_line, note_lines(self.left_out, self.notes))])
 
 
 def compare_algorithms(

@@ -12,7 +12,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.harness.runs.secrets import refuse_known_secrets
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
-from nlac_bench.settings import Settings, explain_unknown
+from nlac_bench.settings import Settings, explain_unknown, kinds
 from nlac_bench.untrusted import MAX_SETTINGS_BYTES, read_json, read_toml
 
 EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
@@ -276,6 +276,29 @@ class RunConfig(Settings):
             if name not in cls.model_fields:
                 raise
             raise ConfigError(f"--{name.replace('_', '-')} {fault}") from None
+
+
+def wrong_setting(stored: Mapping[str, object]) -> str | None:
+    """Return which setting of a stored configuration has a wrong type, or None.
+
+    Settings that this version does not know, and bounds, are not checked: the run can still be read.
+    """
+    for name, field in RunConfig.model_fields.items():
+        value = stored.get(name)
+        wanted = (dict,) if name == "train" else tuple(map(_plain_kind, kinds(field.annotation)))
+        right = isinstance(value, (*wanted, int) if float in wanted else wanted)
+        if value is not None and (not right or (isinstance(value, bool) and bool not in wanted)):
+            words = " or ".join(dict.fromkeys(_KINDS[kind] for kind in wanted))
+            return f"{name} must be {words}, got {value!r:.80}"
+    return None
+
+
+_KINDS = {str: "text", int: "a whole number", float: "a number", dict: "an object", bool: "true or false"}
+
+
+def _plain_kind(kind: Any) -> Any:
+    """Return the type of the values of ``kind``, a type or a ``Literal`` of texts."""
+    return kind if isinstance(kind, type) else str
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -24,6 +24,10 @@ class RunFolderError(NlacBenchError):
     """Raised when a run folder cannot be created, continued, written or read."""
 
 
+class DamagedFolderError(RunFolderError):
+    """Raised when a file of a run cannot be read as what it should be; ``resume`` cannot read it either."""
+
+
 class Appender:
     """An append-only file of JSON lines. Hold a ``FolderLock``: only one process may write to it."""
 
@@ -92,7 +96,8 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
     skipped.
 
     Raises:
-        RunFolderError: a readable line follows an unreadable one, so the file was altered.
+        DamagedFolderError: the file cannot be read, or a readable line follows an unreadable one, so that the
+            file was altered.
     """
     damaged: tuple[int, str] | None = None
     end = 0
@@ -106,7 +111,7 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
             damaged = damaged or (number, str(error))
             continue
         if damaged is not None:
-            raise RunFolderError(
+            raise DamagedFolderError(
                 f"{path} line {damaged[0]} is damaged ({damaged[1]}). A crash is not the reason, because "
                 "readable lines follow it; restore the file, or delete that line and resume the run"
             )
@@ -119,7 +124,7 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise RunFolderError(f"{path} cannot be read ({error.strerror})") from error
+        raise DamagedFolderError(f"{path} cannot be read ({error.strerror})") from error
     with stream:
         # The size is bounded: a file without line ends is read in pieces, which then fail to parse.
         while line := stream.readline(MAX_LINE_BYTES + 1):

@@ -10,7 +10,7 @@ from nlac_bench.files import replace_content, written_beside
 from nlac_bench.redaction import redact
 from nlac_bench.reports.figures.figure import Figure, Format, Table, cell_text
 from nlac_bench.reports.pages.render import render_html
-from nlac_bench.reports.pages.text import visible
+from nlac_bench.visible import visible
 
 T = TypeVar("T")
 
