@@ -225,8 +225,8 @@ def _unpack(archive: Path, folder: Path) -> None:
                 unpacked.write(chunk)
         # A header may state any size; reading from mapped memory allocates no more than there is.
         with (
-            plain.open("rb") as unpacked,
-            mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+            plain.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
             tarfile.open(fileobj=mapped, mode="r:") as tar,
         ):
             for member in tar:

@@ -103,11 +103,11 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
         differences({name: run.subject.get(name) for name in given}, given),
         "the same agent, model, sampling and training",
     )
-    stated = run.subject.get("weights")
-    weights = None if stated is None else weights_of(config.model)
+    measured = run.subject.get("weights")
+    weights = None if measured is None else weights_of(config.model)
     if weights is not None:  # the folder of the model is still there
         expected = weights["sha256"]
-        yield equal("the weights are those that were measured", expected, dict(stated).get("sha256"))
+        yield equal("the weights are those that were measured", expected, dict(measured or {}).get("sha256"))
     yield _full_split(run, env.task_ids)
     base_seed = seed_of(run)
     yield none_of(

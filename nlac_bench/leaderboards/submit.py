@@ -8,9 +8,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 import nlac_bench
-from nlac_bench.files import written_beside
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.harness.runs.lines import RunFolderError
+from nlac_bench.harness.runs.lines import RunFolderError, new_files
 from nlac_bench.leaderboards.checks import (
     MAY_BE_PARTIAL,
     Check,
@@ -185,12 +184,9 @@ def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
                 f"{path} exists with other content: an entry of this run with another level, submitter or "
                 "code; remove that file to replace it, or choose another --out"
             )
-    try:
-        with written_beside(out) as draft:
-            for path, text in texts.items():
-                (draft / path.name).write_text(text, encoding="ascii")
-    except OSError as error:
-        raise RunFolderError(f"cannot write to {out} ({error.strerror}); choose another --out") from error
+    with new_files(out) as draft:
+        for path, text in texts.items():
+            (draft / path.name).write_text(text, encoding="ascii")
     return paths
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from nlac_bench.errors import CheckpointError
 from nlac_bench.redaction import redactor
+from nlac_bench.untrusted import read_json
 
 NAME = "loop_state.json"
 FORMAT = 2
@@ -79,11 +80,7 @@ def read(path: Path) -> Index:
 
 
 def _object(source: Path) -> dict[str, object]:
-    if not source.is_file():
-        raise FileNotFoundError(f"{source} is missing, or is not a regular file")
-    if source.stat().st_size > MAX_BYTES:
-        raise ValueError(f"the file has more than {MAX_BYTES:,} bytes")
-    content = json.loads(source.read_bytes())
+    content = read_json(source, MAX_BYTES)
     if not isinstance(content, dict):
         raise TypeError(f"expected a JSON object, got {type(content).__name__}")
     return content

@@ -311,9 +311,10 @@ class Driver:
 
 def _ends_this_task(error: BaseException) -> bool:
     """Return whether ``error`` cancels or closes the running task, and was not raised by an environment."""
-    task = asyncio.current_task()
-    if isinstance(error, GeneratorExit):
-        return task is None or task not in asyncio.all_tasks()  # the event loop has ended without it
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # the event loop has ended without this task, whose coroutine is closed now
+        return True
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 

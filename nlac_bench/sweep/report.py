@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.files import written_beside
-from nlac_bench.harness.runs.lines import make_folder
+from nlac_bench.harness.runs.lines import new_files
 from nlac_bench.stats.outcomes import COUNTED
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.tables import number, p_text, render_table
@@ -29,7 +28,6 @@ def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]
     Returns:
         The path of ``comparison.md``, and the counts of seeds of each planned (environment, method).
     """
-    make_folder(out)
     results = Results.read(sweep, out)
     tuned, rates = tuning(sweep, out), chosen_rates(sweep, out)
     parts = ["# Comparison\n", _tuning_section(sweep, out, tuned, rates)]
@@ -44,7 +42,7 @@ def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]
         data["rows"] += [_row_json(row, results) for row in here]
         data["runs"][env] = _runs_json(sweep, results, env)
     data["cells"] = [count.to_json() for count in counts]
-    with written_beside(out) as draft:
+    with new_files(out) as draft:
         draw(sweep, results, draft / "curves.svg")
         (draft / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
         (draft / "comparison.md").write_text("\n".join(parts))

@@ -485,14 +485,17 @@ def test_rows_that_no_command_can_read_are_named_and_resume_is_not_advised(
     refused(call("resume", str(run)), "episodes.jsonl")
 
 
+WRONG_SETTINGS: dict[str, list[Any]] = {
+    "env agent model prompts": [7, [], {}, True],
+    "seed trials max_turns": ["7", 0.5, [], True],
+    "temperature max_seconds": ["0", [], {}, True],
+    "train": [7, [], "text", True],
+}
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        *((name, value) for name in ("env", "agent", "model", "prompts") for value in (7, [], {}, True)),
-        *((name, value) for name in ("seed", "trials", "max_turns") for value in ("7", 0.5, [], True)),
-        *((name, value) for name in ("temperature", "max_seconds") for value in ("0", [], {}, True)),
-        *(("train", value) for value in (7, [], "text", True)),
-    ],
+    [(name, value) for names, values in WRONG_SETTINGS.items() for name in names.split() for value in values],
 )
 def test_a_configuration_with_a_wrong_type(run: Path, finished: Path, name: str, value: Any) -> None:
     path = run / "config.json"

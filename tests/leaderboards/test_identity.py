@@ -140,7 +140,7 @@ def test_an_entry_of_a_model_without_a_call_is_not_listed(tmp_path: Path) -> Non
         manifest_sha256=zero, episodes_sha256=zero,
     )  # fmt: skip
     made = entry("react", [True, False])
-    of_a_model = {
+    of_a_model: dict[str, Any] = {
         "subject": made.subject.model_copy(update={"engine": "HFEngine"}),
         "provenance": made.provenance.model_copy(update={"runs": [run]}),
     }

@@ -173,7 +173,8 @@ def _problem_of(manifest: Mapping[str, Any]) -> str | None:
         if not isinstance(manifest[section].get(name), str):
             return f"{section}.{name} must be text, got {manifest[section].get(name)!r:.80}"
     for section, name in (("conditions", "env_args"), ("subject", "prompts"), ("subject", "train")):
-        if not isinstance(value := manifest[section].get(name) or {}, dict):
+        value = manifest[section].get(name)
+        if value is not None and not isinstance(value, dict):
             return f"{section}.{name} must be an object, got {value!r:.80}"
     for session in manifest["sessions"] or [None]:
         if not isinstance(session, dict) or not isinstance(session.get("packages"), dict | list):

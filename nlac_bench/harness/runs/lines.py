@@ -1,16 +1,17 @@
 """Reads and appends JSON lines safely (kill -9, full disk, incomplete last line), and locks a folder."""
 
+import contextlib
 import fcntl
 import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.files import replace_content
+from nlac_bench.files import replace_content, written_beside
 from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, parse_line
 from nlac_bench.untrusted import open_untrusted
 
@@ -157,6 +158,29 @@ def make_folder(path: Path) -> None:
         raise RunFolderError(
             f"cannot create the folder {path} ({error.strerror}); choose another --out"
         ) from error
+    _refuse_unwritable(path)
+
+
+@contextlib.contextmanager
+def new_files(folder: Path, remove: Iterable[str] = ()) -> Iterator[Path]:
+    """Yield a folder whose files are moved to ``folder`` at the end: see ``files.written_beside``.
+
+    Raises:
+        RunFolderError: the files cannot be written; nothing in ``folder`` was changed.
+    """
+    if folder.is_dir():
+        _refuse_unwritable(folder)
+    try:
+        with written_beside(folder, remove) as draft:
+            yield draft
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot write to {folder} ({error.strerror}); nothing there was changed: free disk space, or "
+            "choose another --out"
+        ) from error
+
+
+def _refuse_unwritable(path: Path) -> None:
     if not os.access(path, os.W_OK | os.X_OK):
         raise RunFolderError(
             f"cannot write to the folder {path} (permission denied); change its permissions, or choose "

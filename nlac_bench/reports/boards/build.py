@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.files import written_beside
+from nlac_bench.harness.runs.lines import new_files
 from nlac_bench.leaderboards.boards import Board
 from nlac_bench.reports.boards.formats import NOTHING, across, amount, duration, plain, sort_value
 from nlac_bench.reports.boards.rows import RowView
@@ -68,15 +68,9 @@ def write_boards(files: Mapping[str, str], folder: Path) -> None:
     Raises:
         NlacBenchError: the folder cannot be created or written to, or has a link with the name of a file.
     """
-    try:
-        with written_beside(folder, remove=_stale(files, folder)) as draft:
-            for name, text in files.items():
-                (draft / name).write_bytes(text.encode())
-    except OSError as error:
-        raise NlacBenchError(
-            f"cannot write the boards to {folder} ({error.strerror}); nothing there was changed: free disk "
-            "space, or choose another --out"
-        ) from error
+    with new_files(folder, remove=_stale(files, folder)) as draft:
+        for name, text in files.items():
+            (draft / name).write_bytes(text.encode())
 
 
 def _stale(files: Mapping[str, str], folder: Path) -> list[str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from nlac_bench.errors import ConfigError, NlacBenchError
-from nlac_bench.files import replace_content, written_beside
+from nlac_bench.files import replace_content
+from nlac_bench.harness.runs.lines import new_files
 from nlac_bench.redaction import redact
 from nlac_bench.reports.figures.figure import Figure, Format, Table, cell_text
 from nlac_bench.reports.pages.render import render_html
@@ -109,17 +110,14 @@ def write_files(report: ReportPage, folder: Path, form: Format) -> list[Path]:
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"--out {folder}: expected a folder for the files of --format {form}, found a file")
     files: list[Path] = []
-    try:
-        with written_beside(folder) as draft:
-            if form != "csv":
-                for name, figure in _unique((figure.name, figure) for figure in report.figures()):
-                    files.append(folder / f"{name}.{form}")
-                    figure.save(draft / files[-1].name, form)
-            for name, table in _unique(report.numbers()):
-                files.append(folder / f"{name}.csv")
-                (draft / files[-1].name).write_text(redact(table.to_csv()), encoding="utf-8")
-    except OSError as error:
-        raise NlacBenchError(f"cannot write to {folder} ({error.strerror}); choose another --out") from error
+    with new_files(folder) as draft:
+        if form != "csv":
+            for name, figure in _unique((figure.name, figure) for figure in report.figures()):
+                files.append(folder / f"{name}.{form}")
+                figure.save(draft / files[-1].name, form)
+        for name, table in _unique(report.numbers()):
+            files.append(folder / f"{name}.csv")
+            (draft / files[-1].name).write_text(redact(table.to_csv()), encoding="utf-8")
     return files
 
 
