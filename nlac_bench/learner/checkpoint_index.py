@@ -72,7 +72,8 @@ def read(path: Path) -> Index:
             raise ValueError(f"format {stored!r:.100}; this version reads format {FORMAT}")
         return _checked(**content)
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        reason = f"{type(error).__name__}: {error}"[:500]
+        known = error.strerror if isinstance(error, OSError) else None
+        reason = known or f"{type(error).__name__}: {error}"[:500]
         raise CheckpointError(
             f"{path} is not a checkpoint that can be resumed, because its {NAME} cannot be read ({reason}); "
             "restore the folder, or start a new run"
