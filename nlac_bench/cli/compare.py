@@ -111,4 +111,4 @@ def _show(
     if as_json:
         print_json({**comparison.to_json(), **costs.to_json()})
     else:
-        console.print(escape(f"{comparison.to_text()}\n\n{costs.to_text()}"), soft_wrap=True)
+        console.print(escape_lines(f"{comparison.to_text()}\n\n{costs.to_text()}"), soft_wrap=True)
