@@ -181,6 +181,9 @@ def test_a_checkpoint_is_identified_by_its_weights_and_its_run(trained: Path, tm
     assert row.training == "random on math500_hard, seed 3"
     assert row.model == f"folder best @ weights {weights.sha256[:12]}"
     assert ("Weights, SHA-256", weights.sha256) in row.subject
+    nlac_bench("leaderboard", "build", "--results", str(tmp_path), "--out", str(tmp_path / "boards"))
+    (table,) = (tmp_path / "boards").glob("*.csv")
+    assert f",folder best,sha256:{weights.sha256}," in table.read_text()
     assert verify(made["path"], trained / "eval", status=0)["holds"]
 
 

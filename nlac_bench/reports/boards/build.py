@@ -123,6 +123,7 @@ def _board_csv(view: BoardView) -> str:
 
 def _csv_row(row: RowView) -> list[object]:
     entry, place, numbers = row.entry, row.places, row.entry.numbers
+    weights = entry.subject.weights
     tokens = {name: spent for name, _, _, spent, _ in row.token_rows}
     return [
         row.standing or "ranked",
@@ -131,7 +132,7 @@ def _csv_row(row: RowView) -> list[object]:
         entry.entry_id,
         row.agent,
         entry.subject.model,
-        entry.subject.revision,
+        entry.subject.revision or (None if weights is None else f"sha256:{weights.sha256}"),
         None if row.training == NOTHING else row.training,
         len(entry.outcomes) or None,
         row.success,
