@@ -12,6 +12,14 @@ class Terminated(SystemExit):
     """
 
 
+class OutputClosedError(Terminated):
+    """Standard output or standard error was closed or is full, so that nothing more can be printed."""
+
+
+SIGNALS = (KeyboardInterrupt, Terminated)
+"""What a signal raises in the main thread. Everything else that other packages' code raises is its fault."""
+
+
 class EnvInfraError(NlacBenchError):
     """The infrastructure around a task failed (a model server is down, the grader does not work).
 

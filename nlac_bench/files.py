@@ -5,9 +5,14 @@ first (fsync), and the folder that holds the name afterwards (Pillai et al. 2014
 Created Equal").
 """
 
+import contextlib
 import ctypes
+import errno
 import os
+import secrets
 import shutil
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
@@ -39,6 +44,55 @@ def replace_folder(new: Path, path: Path) -> None:
         new.rename(path)
     sync(path.parent)
     _delete(old)
+
+
+def replace_content(path: Path, content: bytes) -> None:
+    """Replace the file ``path`` by one with ``content``; an earlier file is kept if that is not possible.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    draft = _draft_of(path)
+    try:
+        with draft.open("xb") as stream:
+            stream.write(content)
+        replace_file(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def written_beside(folder: Path, remove: Iterable[str] = ()) -> Iterator[Path]:
+    """Yield a new folder; at the end of the block its files replace those of the same names in ``folder``.
+
+    ``folder`` is created if it is missing. If the block fails, or a file cannot be written, ``folder`` is not
+    changed. Other files in it are kept, except those named by ``remove``.
+
+    Raises:
+        OSError: a file cannot be written, or the name of a new or of a removed one is that of a link, a
+            folder, a pipe or a device in ``folder``.
+    """
+    exists = folder.is_dir()
+    draft = _draft_of(folder / "files" if exists else folder)
+    draft.mkdir(parents=not exists)
+    try:
+        yield draft
+        names = sorted(path.name for path in draft.iterdir())
+        for name in (*names, *remove):
+            _refuse_special(folder / name)
+        sync_tree(draft)
+        if exists:
+            for name in names:
+                (draft / name).replace(folder / name)
+        else:
+            draft.rename(folder)
+        for name in remove:
+            (folder / name).unlink(missing_ok=True)
+        sync(folder)
+        sync(folder.parent)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def find_folder(path: Path) -> Path | None:
@@ -77,6 +131,21 @@ def _exchange(one: Path, other: Path) -> bool:
     if rename is None:
         return False
     return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
+
+
+def _draft_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.draft")
+
+
+def _refuse_special(path: Path) -> None:
+    """Raise ``OSError`` if ``path`` exists and is not a regular file."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        kind = "link" if stat.S_ISLNK(mode) else "folder, pipe or device"
+        raise OSError(errno.EEXIST, f"{path} is a {kind}, which is not replaced: remove it", str(path))
 
 
 def _replaced(path: Path) -> Path:

@@ -25,6 +25,8 @@ SEEN_BY_ALL = {
     "secret_forms",
     "redaction",
     "files",
+    "untrusted",
+    "visible",
 }
 LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
 

@@ -8,7 +8,9 @@ from importlib import resources
 from pathlib import Path
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.untrusted import read_untrusted
 
+MAX_PROMPT_BYTES = 2**20
 _PART = re.compile(r"\{([a-z_]+)\}")  # braces of JSON examples are followed by a quote
 
 
@@ -22,7 +24,8 @@ class PromptFiles:
 
     Raises:
         NlacBenchError: a folder does not exist or has no prompt, or a file has an unknown name, is not UTF-8,
-            or does not have each ``{part}`` of the packaged prompt exactly once.
+            is a link or not a regular file, has more than ``MAX_PROMPT_BYTES``, or does not have each
+            ``{part}`` of the packaged prompt exactly once.
     """
 
     folders: tuple[Path, ...] = ()
@@ -82,7 +85,7 @@ def prompt_files(given: str | Path | None, environment: Path | None) -> PromptFi
 @functools.cache
 def _read(folder: Path | None, name: str) -> bytes:
     if folder is not None:
-        return (folder / f"{name}.txt").read_bytes()
+        return read_untrusted(folder / f"{name}.txt", MAX_PROMPT_BYTES)
     return resources.files("nlac_bench.agents").joinpath("prompts", f"{name}.txt").read_bytes()
 
 
@@ -106,7 +109,9 @@ def _check(folder: Path) -> None:
                 f"prompts: {file} does not have the name of a prompt; the prompts are {', '.join(_names())}"
             )
         try:
-            actual = parts(file.read_text("utf-8"))
+            actual = parts(read_untrusted(file, MAX_PROMPT_BYTES).decode("utf-8"))
+        except OSError as error:
+            raise NlacBenchError(f"prompts: {file} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise NlacBenchError(f"prompts: {file} is not UTF-8 text: {error}") from error
         wanted = parts(PACKAGED.load(file.stem))

@@ -13,7 +13,7 @@ from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.tool_calling import ToolCallingAgent
 from nlac_bench.envs.foreign import ForeignCodeError, described, load_factory
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.errors import NlacBenchError, Terminated, UnknownIdError
+from nlac_bench.errors import SIGNALS, NlacBenchError, UnknownIdError
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Engine, Sampling, tokenizer_of
 
@@ -92,9 +92,9 @@ def plugin(point: importlib.metadata.EntryPoint) -> AgentFactory:
 def _made(factory: AgentFactory, context: AgentContext, name: str) -> Agent:
     try:
         return factory(context)
-    except (NlacBenchError, Terminated):
+    except (NlacBenchError, *SIGNALS):
         raise
-    except (Exception, SystemExit) as error:  # the code of another package may raise any exception
+    except BaseException as error:  # the code of another package may raise any exception
         raise ForeignCodeError(f"the factory of agent plug-in {name!r} failed: {described(error)}") from error
 
 

@@ -2,12 +2,12 @@
 
 import os
 import sys
-from typing import Annotated, TextIO, cast
+from typing import Annotated
 
 import typer
 
 from nlac_bench.cli.commands import Commands
-from nlac_bench.cli.output import RedactedStream, reserve_stdout
+from nlac_bench.cli.streams import guarded_output
 from nlac_bench.errors import ConfigError
 from nlac_bench.learner import torchrun
 
@@ -58,7 +58,7 @@ app = typer.Typer(
       2         bad input, or refused; nothing was written
       3         incomplete; standard error says how to continue
       130, 143  stopped by a signal where nothing can be resumed
-      141       standard output or standard error was closed
+      141       standard output or standard error was closed, or is full
 
     With --json a command prints one JSON object on standard output (nothing after
     exit code 2, except for leaderboard build), and messages on standard error.""",
@@ -107,16 +107,14 @@ def main() -> None:
     calls of its learner (``nlac_bench.learner.ranks``).
     """
     _set_up_threads()
-    sys.stderr = cast(TextIO, RedactedStream(sys.stderr))
-    if "--json" in sys.argv:
-        reserve_stdout()
-    if torchrun.world_size() == 1:
-        app()
-        return
-    from nlac_bench.learner import ranks  # torch takes seconds to import
+    with guarded_output(reserve="--json" in sys.argv):
+        if torchrun.world_size() == 1:
+            app()
+            return
+        from nlac_bench.learner import ranks  # torch takes seconds to import
 
-    if torchrun.rank() > 0:
-        ranks.follow()
-        return
-    with ranks.leading():
-        app()
+        if torchrun.rank() > 0:
+            ranks.follow()
+            return
+        with ranks.leading():
+            app()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nlac_bench.cli.output import JsonFlag, console, escape, print_json, show
+from nlac_bench.cli.output import JsonFlag, console, escape_lines, print_json, show
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.stats.compare import Comparison, compare_all, comparison_table
 from nlac_bench.stats.compare import compare as compare_two
@@ -91,7 +91,7 @@ def compare(
     if as_json:
         print_json({"comparisons": [each.to_json() for each in table]})
     else:
-        console.print(escape(comparison_table(table)), soft_wrap=True)
+        console.print(escape_lines(comparison_table(table)), soft_wrap=True)
 
 
 def _compare_seeds(folders: list[str], metric: str, tasks: TaskChoice, as_json: bool) -> None:
@@ -111,4 +111,4 @@ def _show(
     if as_json:
         print_json({**comparison.to_json(), **costs.to_json()})
     else:
-        console.print(escape(f"{comparison.to_text()}\n\n{costs.to_text()}"), soft_wrap=True)
+        console.print(escape_lines(f"{comparison.to_text()}\n\n{costs.to_text()}"), soft_wrap=True)

@@ -13,7 +13,7 @@ import typer
 from rich.padding import Padding
 from rich.panel import Panel
 
-from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json, table
 from nlac_bench.envs import registry
 from nlac_bench.envs.adapter import require_text
 from nlac_bench.envs.env_string import parse
@@ -77,7 +77,7 @@ def list_(as_json: JsonFlag = False) -> None:
                 f"  {row['tasks']:,} {escape(row['split'])} tasks ({escape(row['data_source'])} data), "
                 f"step limit {row['max_steps']}"
             )
-        console.print(Padding(escape(row["summary"]), (0, 0, 0, 2)))
+        console.print(Padding(escape_lines(row["summary"]), (0, 0, 0, 2)))
     console.print("For rules, arguments and a first observation: nlac-bench envs show NAME")
 
 
@@ -131,7 +131,7 @@ def show(
     console.print(
         f"[bold]{escape(str(described['name']))}[/bold]  {escape(str(described['id']))}", soft_wrap=True
     )
-    console.print(escape(described["doc"]))
+    console.print(escape_lines(described["doc"]))
     shown = {**described, "splits": ", ".join(described["splits"] or ())}
     rows = [
         [key, shown[key]]
@@ -145,9 +145,9 @@ def show(
     if described["tools"]:
         console.print(escape("tools: " + ", ".join(described["tools"])))
     if described["policy"]:
-        console.print(Panel(escape(described["policy"]), title="what the agent is told"))
+        console.print(Panel(escape_lines(described["policy"]), title="what the agent is told"))
     console.print(
-        Panel(escape(observation), title=f"first observation, task {escape(str(info.get('task_id')))}")
+        Panel(escape_lines(observation), title=f"first observation, task {escape(str(info.get('task_id')))}")
     )
 
 
@@ -266,7 +266,7 @@ def _play_by_hand(env: gymnasium.Env[str, str], seed: int, options: dict[str, st
         observation, reward, terminated, truncated, info = env.step(_typed())
         total += float(reward)
         ended = terminated or truncated
-        console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
+        console.print(f"[cyan]{escape_lines(observation)}[/cyan]", soft_wrap=True)
     _show_end(info, total, terminated)
 
 
@@ -284,24 +284,24 @@ async def _watch(agent: Any, env: Any, seed: int, options: dict[str, str] | None
     total, ended = 0.0, False
     while not ended:
         turn = await actor.act(observation, info)
-        console.print(f"[yellow]> {escape(turn.text)}[/yellow]", soft_wrap=True)
+        console.print(f"[yellow]> {escape_lines(turn.text)}[/yellow]", soft_wrap=True)
         if not turn.played:
             console.print(f"the episode ends here: {_UNPLAYED[turn.finish]}")
             return
         observation, reward, terminated, truncated, info = await env.astep(turn.text)
         total += float(reward)
         ended = terminated or truncated
-        console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
+        console.print(f"[cyan]{escape_lines(observation)}[/cyan]", soft_wrap=True)
     _show_end(info, total, terminated)
 
 
 def _show_start(observation: str, info: Info) -> None:
     if info.get("policy"):
-        console.print(Panel(escape(info["policy"]), title="what the agent is told"))
+        console.print(Panel(escape_lines(info["policy"]), title="what the agent is told"))
     if info.get("tools"):
         names = ", ".join(tool["function"]["name"] for tool in info["tools"])
         console.print(f"tools: {escape(names)}", soft_wrap=True)
-    console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
+    console.print(f"[cyan]{escape_lines(observation)}[/cyan]", soft_wrap=True)
 
 
 def _show_end(info: Info, total: float, terminated: bool) -> None:

@@ -6,7 +6,7 @@
 2  bad input, refused, or an unexpected error; nothing was written
 3  incomplete; standard error names the command that continues it
 130, 143  stopped by SIGINT (130) or SIGTERM (143) where nothing can be resumed
-141  standard output or standard error was closed (``nlac-bench … | head``)
+141  standard output or standard error was closed (``nlac-bench … | head``), or its disk is full
 == =====================================================================================
 
 A command that exits with 2 prints a message on standard error and nothing on standard output, also with
@@ -16,8 +16,6 @@ incomplete run prints its JSON object like a complete one.
 
 import asyncio
 import contextlib
-import os
-import sys
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,13 +24,14 @@ import typer
 from gymnasium.error import Error as GymnasiumError
 from typer.core import TyperGroup
 
-from nlac_bench.cli.output import errors, escape, fail, result_stream
+from nlac_bench.cli.output import errors, escape, escape_lines, fail
 from nlac_bench.envs.foreign import described
-from nlac_bench.errors import CheckpointError, NlacBenchError, Terminated
+from nlac_bench.errors import CheckpointError, NlacBenchError, OutputClosedError, Terminated
+from nlac_bench.harness.runs.lines import DamagedFolderError
 from nlac_bench.harness.runs.secrets import refuse_secret_arguments
 from nlac_bench.shutdown import ignore_signals, silence_finalizers
 
-REFUSED, INCOMPLETE, CLOSED_PIPE = 2, 3, 141
+REFUSED, INCOMPLETE = 2, 3
 
 EXPECTED = (NlacBenchError, GymnasiumError, ValueError, OSError)
 """Errors that are printed without a traceback, because their message names the value and the fix."""
@@ -48,20 +47,12 @@ class ExitCodes(TyperGroup):
         except NlacBenchError as error:
             fail(error)
             raise typer.Exit(REFUSED) from error
-        try:
-            return super().parse_args(ctx, args)  # prints --help
-        except (BrokenPipeError, SystemExit) as error:
-            _exit_if_closed(error)
-            raise
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
             result = super().invoke(ctx)
-            result_stream().flush()
-        except BrokenPipeError as error:
-            _exit_if_closed(error)
-            raise
         except KeyboardInterrupt:
             silence_finalizers()
             raise
@@ -70,28 +61,12 @@ class ExitCodes(TyperGroup):
             raise typer.Exit(REFUSED) from error
         except Terminated:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # typer's own exceptions
                 raise
-            _exit_if_closed(error)
             _fail_unexpectedly(error)
             raise typer.Exit(REFUSED) from error
         return result
-
-
-def _exit_if_closed(error: BaseException) -> None:
-    """Raise ``typer.Exit`` with code 141 if ``error`` says that standard output or standard error is closed.
-
-    typer prints help by rich, which turns ``BrokenPipeError`` into ``SystemExit``.
-    """
-    if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
-        return
-    # The interpreter flushes the buffers at exit, which would raise the error again.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (result_stream(), sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # in tests the streams have no file descriptor
-            os.dup2(nowhere, stream.fileno())
-    raise typer.Exit(CLOSED_PIPE) from None
 
 
 @contextlib.contextmanager
@@ -111,8 +86,8 @@ def resumable(
     cause: BaseException
     try:
         yield
-    except (typer.Exit, BrokenPipeError, CheckpointError):  # the same command would fail again
-        raise
+    except (typer.Exit, OutputClosedError, CheckpointError, DamagedFolderError):
+        raise  # the same command would fail again
     except (KeyboardInterrupt, Terminated, asyncio.CancelledError) as stop:
         why, cause = "interrupted", stop
         ignore_signals()
@@ -123,7 +98,7 @@ def resumable(
         ignore_signals()  # the exit code is decided; torchrun, for example, now ends the other ranks
         fail(error)
         why, cause = "stopped by an error", error
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         if not errors_too:
             raise
         ignore_signals()
@@ -137,7 +112,7 @@ def resumable(
 
 def _fail_unexpectedly(error: BaseException) -> None:
     """Print the traceback of an error that no code expects: of an environment, an agent or this package."""
-    errors.print(escape("".join(traceback.format_exception(error))), soft_wrap=True, end="")
+    errors.print(escape_lines("".join(traceback.format_exception(error))), soft_wrap=True, end="")
     if isinstance(error, SystemExit):
         fail(NlacBenchError(f"unexpected call of sys.exit({error.code!r:.80}); the traceback shows where"))
     else:

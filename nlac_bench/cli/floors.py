@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nlac_bench.agents.floors import CopyAgent, floor_agent, has_copies
-from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import join
 from nlac_bench.envs.seed_world import world_of_seed
@@ -79,7 +79,7 @@ def floors(
         env_cells = [r["env"], r["data_source"], r["split"], str(r["tasks"]), r["agent"]]
         unknown = [number(r.get("unknown_rate"))] if asked else []
         cells.append([*env_cells, *figures, *counts, f"{r['episodes_per_s']:.0f}", *unknown])
-    console.print(escape(render_table(header, cells)), soft_wrap=True)
+    console.print(escape_lines(render_table(header, cells)), soft_wrap=True)
     for row in rows:
         if row["action"] is not None:
             console.print(escape(f"{row['env']}: constant action {row['action'][:120]!r}"), soft_wrap=True)

@@ -1,44 +1,39 @@
 """Printing: formatted text for a terminal (rich), or one JSON object for programs (``--json``)."""
 
-import contextlib
 import json
 import math
-import os
-import re
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Protocol, TextIO, cast
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Protocol
 
 import typer
 from rich.console import Console
 from rich.markup import escape as escape_markup
 from rich.table import Table
 
+from nlac_bench.cli.streams import result_stream
 from nlac_bench.redaction import redact, redactor
+from nlac_bench.visible import escaped, one_line, without_formats
 
-
-class _Console(Console):
-    """A console that raises ``BrokenPipeError`` where rich would exit with code 1."""
-
-    def on_broken_pipe(self) -> None:
-        """Raise the error again, for ``exit_codes``."""
-        raise BrokenPipeError
-
-
-console = _Console(highlight=False)
-errors = _Console(stderr=True, highlight=False)
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 
 
 _MAX_MESSAGE = 4_000  # a message may quote input of any length
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def escape(text: str) -> str:
-    """Return ``text`` with rich markup and control characters escaped and secrets redacted, safe to print."""
-    text = redact(text)
-    return escape_markup(_CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text))
+    """Return ``text`` as one line without secrets, rich markup and invisible characters, safe to print.
+
+    Line breaks are escaped too: a name with a line break would otherwise begin a line of its own.
+    """
+    return escape_markup(one_line(redact(text)))
+
+
+def escape_lines(text: str) -> str:
+    """Return ``text`` as ``escape``, with its lines. Names within must have been escaped already."""
+    return escape_markup(escaped(redact(text)))
 
 
 def print_json(value: Mapping[str, object]) -> None:
@@ -58,7 +53,7 @@ def print_json(value: Mapping[str, object]) -> None:
     except UnicodeEncodeError:
         text = json.dumps(content, allow_nan=False)
     out = result_stream()
-    out.write(f"{redactor().json(text)}\n")
+    out.write(f"{redactor().json(without_formats(text))}\n")
     out.flush()
 
 
@@ -86,61 +81,7 @@ def show(result: Shown, as_json: bool) -> None:
     if as_json:
         print_json(result.to_json())
     else:
-        console.print(escape(result.to_text()), soft_wrap=True)
-
-
-class RedactedStream:
-    """A text stream that replaces secrets in written text; used for standard error.
-
-    Tracebacks, warnings and messages of other packages may quote anything.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write ``text`` without secrets."""
-        self._stream.write(redact(text))
-        return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        """Write ``lines`` without secrets."""
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._stream, name)
-
-
-class ReservedStdout(RedactedStream):
-    """Replaces standard output under ``--json``: text that is written to it goes to standard error.
-
-    Environments and plug-ins may print. Only ``print_json`` writes to ``result``, the standard output itself.
-    """
-
-    def __init__(self, stream: TextIO, result: TextIO) -> None:
-        super().__init__(stream)
-        self.result = result
-
-
-def result_stream() -> TextIO:
-    """Return the standard output, also while it is reserved."""
-    return sys.stdout.result if isinstance(sys.stdout, ReservedStdout) else sys.stdout
-
-
-def reserve_stdout() -> None:
-    """Reserve standard output for ``print_json``, until the process ends.
-
-    In a process of its own, the file descriptor becomes that of standard error too: native code and child
-    processes write to it directly.
-    """
-    result = sys.stdout
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or not a file (in tests)
-        if result.fileno() == 1:
-            result.flush()
-            result = os.fdopen(os.dup(1), "w", encoding=result.encoding, errors=result.errors)
-            os.dup2(2, 1)
-    sys.stdout = cast(TextIO, ReservedStdout(sys.stderr, result))
+        console.print(escape_lines(result.to_text()), soft_wrap=True)
 
 
 def table(title: str, columns: list[str], rows: Sequence[Sequence[object]]) -> Table:

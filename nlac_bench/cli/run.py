@@ -13,7 +13,7 @@ import typer
 from nlac_bench.agents import methods
 from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.options import with_options
-from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json, show
 from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
 from nlac_bench.cli.run_files import write_run_files
 from nlac_bench.errors import ConfigError, NlacBenchError
@@ -263,7 +263,7 @@ def _new_templates(prepared: Prepared, folder: Path) -> dict[str, Any]:
 
 def _print_new(folder: Path) -> None:
     if found := NewTemplates.read(folder):
-        console.print(escape(found.to_text()), soft_wrap=True)
+        console.print(escape_lines(found.to_text()), soft_wrap=True)
 
 
 def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
@@ -289,7 +289,7 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     summary = summarise(folder)
     if not as_json:
         show(summary, as_json)
-        console.print(escape(result.to_text()), soft_wrap=True)
+        console.print(escape_lines(result.to_text()), soft_wrap=True)
         _print_new(folder)
     new = _new_templates(prepared, folder)
     files = write_run_files(prepared, folder, curve=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nlac_bench.cli.exit_codes import incomplete, resumable
-from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json
 from nlac_bench.harness.runs.configuration import ConfigError
 from nlac_bench.sweep.adaptive import Stage, check_adaptive, chosen_by_verdict, play_adaptively, stage_of
 from nlac_bench.sweep.file import read_sweep
@@ -94,7 +94,7 @@ def sweep(
             cells = [count.to_json() for count in counts]
             print_json({"folder": str(out), "complete": finished, "comparison": str(path), "cells": cells})
         else:
-            console.print(escape(path.read_text()), soft_wrap=True)
+            console.print(escape_lines(path.read_text()), soft_wrap=True)
         return finished
 
     if not report_only:

@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from nlac_bench.cli.exit_codes import resumable
-from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.stats.distributions import Z95
@@ -200,17 +200,17 @@ def report(
          str(r["episodes"])] for r in base
     ]))  # fmt: skip
     header = ["env", "role", "asked", "parsed", "right", "of positives", "of negatives", "AUC"]
-    console.print(escape(render_table(header, [
+    console.print(escape_lines(render_table(header, [
         [r["env"], r["role"], str(r["asked"]), *(_figure(r[key]) for key in
          ("parsed", "right", "of_positives", "of_negatives", "auc"))] for r in worth
     ])), soft_wrap=True)  # fmt: skip
     header = ["env", "own actions", *GAINS]
     rows = [[r["env"], str(r["actions"]), *(_figure(r[key]) for key in GAINS)] for r in gains]
-    console.print(escape(render_table(header, rows)), soft_wrap=True)
+    console.print(escape_lines(render_table(header, rows)), soft_wrap=True)
     for row in worth:
         for prompt, expected, written in row["examples"][:1]:
             console.print(escape(f"{row['env']} {row['role']} after …{prompt!r}"), soft_wrap=True)
-            console.print(escape(f"  expected {expected!r}\n  wrote    {written!r}"), soft_wrap=True)
+            console.print(escape_lines(f"  expected {expected!r}\n  wrote    {written!r}"), soft_wrap=True)
 
 
 def _report_gates(model: str | None, env: list[str], tasks: int, as_json: bool) -> None:
@@ -248,7 +248,7 @@ def _report_gates(model: str | None, env: list[str], tasks: int, as_json: bool) 
         rows = [[gate["name"], f"{gate['value']:.3f}", "{:.3f} to {:.3f}".format(*gate["ci"]),
                  gate["criterion"], "yes" if gate["holds"] else "NO"] for gate in results]  # fmt: skip
         header = ["gate", "value", "95 % interval", "criterion", "holds"]
-        console.print(escape(render_table(header, rows)), soft_wrap=True)
+        console.print(escape_lines(render_table(header, rows)), soft_wrap=True)
         console.print(f"{len(probes)} probes; the AUC is that of world {world}, the farthest from 0.5")
     if not holds:
         raise typer.Exit(1)

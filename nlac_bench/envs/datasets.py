@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from nlac_bench.envs import pinned
 from nlac_bench.errors import DataError, MissingDataError, UnknownIdError
+from nlac_bench.untrusted import read_untrusted
 
 MAX_FILE_BYTES = 256 * 2**20
 """Larger files are rejected without being read; the suite's data sets are much smaller."""
@@ -225,14 +226,10 @@ def read_bytes(path: Path) -> bytes:
     """Return the file's bytes.
 
     Raises:
-        DataError: the file is missing, unreadable or larger than 256 MiB.
+        DataError: the file is missing, unreadable, not a regular file, or larger than 256 MiB.
     """
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise DataError(
-                f"{path} is larger than {MAX_FILE_BYTES:,} bytes; it is not a file of this data set"
-            )
-        return path.read_bytes()
+        return read_untrusted(path.resolve(), MAX_FILE_BYTES)  # data sets are often folders of links
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 

@@ -3,22 +3,32 @@
 A download can be resumed; a data set is never installed partly.
 """
 
+import gzip
 import hashlib
 import http.client
 import json
+import mmap
 import shutil
 import tarfile
+import threading
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nlac_bench.envs import pinned
 from nlac_bench.envs.datasets import MAX_FILE_BYTES, DatasetSpec, cache_root, dataset_spec, read_bytes
+from nlac_bench.envs.foreign import ForeignCodeError, bounded
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file, replace_folder
 
 TIMEOUT_S = 60.0
+"""Seconds without a byte after which a download ends."""
+TOTAL_S = 1_800.0
+"""Seconds that the download of a file may take; the next call continues it."""
+MAX_MEMBERS = 20_000
+"""Largest number of files and folders in an archive; upstream's has some hundreds."""
 _CHUNK = 2**16
 
 Progress = Callable[[str, int, int | None], None]
@@ -142,7 +152,25 @@ def _move_into_place(staging: Path, target: Path) -> None:
 
 
 def _download(url: str, destination: Path, progress: Progress) -> Path:
-    """Download ``url``. A partial file of an earlier attempt is continued if the server supports it."""
+    """Download ``url`` within ``TOTAL_S``.
+
+    A partial file of an earlier attempt is continued if the server supports it.
+    """
+    late = threading.Event()
+    try:
+        return bounded(lambda: _receive(url, destination, progress, late), TOTAL_S)
+    except ForeignCodeError as error:
+        late.set()
+        if error.__cause__ is not None:
+            raise error.__cause__ from None
+        raise DataError(
+            f"the download of {url} took more than {TOTAL_S:g} s; run the same command again to continue, or "
+            "pass a folder with the files as --from FOLDER"
+        ) from None
+
+
+def _receive(url: str, destination: Path, progress: Progress, late: threading.Event) -> Path:
+    """Download ``url``, until ``late`` is set."""
     partial = destination.with_name(destination.name + ".part")
     have = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(url, headers={"User-Agent": "nlac-bench"})
@@ -155,7 +183,7 @@ def _download(url: str, destination: Path, progress: Progress) -> Path:
             length = reply.headers.get("Content-Length")
             total = done + int(length) if length and length.isdigit() else None
             with partial.open("ab" if resumed else "wb") as stream:
-                while chunk := reply.read(_CHUNK):
+                while (chunk := reply.read1(_CHUNK)) and not late.is_set():
                     done += len(chunk)
                     if done > MAX_FILE_BYTES:
                         raise DataError(
@@ -166,7 +194,7 @@ def _download(url: str, destination: Path, progress: Progress) -> Path:
     except urllib.error.HTTPError as error:
         if error.code == 416 and have:  # the partial file is complete or too long: start again, once
             partial.unlink()
-            return _download(url, destination, progress)
+            return _receive(url, destination, progress, late)
         raise DataError(f"cannot download {url}: HTTP {error.code} {error.reason}") from error
     except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
@@ -184,15 +212,36 @@ def _download(url: str, destination: Path, progress: Progress) -> Path:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack the plain files of a tar archive; the "data" filter refuses paths that leave ``folder``."""
+    """Unpack the plain files of a compressed tar archive of at most ``MAX_FILE_BYTES`` and ``MAX_MEMBERS``.
+
+    The "data" filter refuses paths that leave ``folder``.
+    """
+    plain, members, size = archive.with_name("archive.tar"), [], 0
     try:
-        with tarfile.open(archive) as tar:
-            if sum(member.size for member in tar.getmembers()) > MAX_FILE_BYTES:
-                raise DataError(f"{archive} unpacks to more than {MAX_FILE_BYTES:,} bytes")
-            tar.extractall(folder, filter="data")
-    except (tarfile.TarError, EOFError, OSError) as error:
+        with gzip.open(archive) as packed, plain.open("wb") as unpacked:
+            while chunk := packed.read(_CHUNK):
+                if unpacked.tell() + len(chunk) > MAX_FILE_BYTES:
+                    raise tarfile.TarError(f"it unpacks to more than {MAX_FILE_BYTES:,} bytes")
+                unpacked.write(chunk)
+        # A header may state any size; reading from mapped memory allocates no more than there is.
+        with (
+            plain.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+            tarfile.open(fileobj=mapped, mode="r:") as tar,
+        ):
+            for member in tar:
+                members.append(member)
+                size += member.size  # of sparse files, more than what is stored
+                if len(members) > MAX_MEMBERS or size > MAX_FILE_BYTES:
+                    raise tarfile.TarError(
+                        f"it has more than {MAX_MEMBERS:,} members, or {MAX_FILE_BYTES:,} bytes in them"
+                    )
+            tar.extractall(folder, members, filter="data")
+    except (tarfile.TarError, EOFError, OSError, ValueError, RecursionError, zlib.error) as error:
         archive.unlink(missing_ok=True)
         raise DataError(f"the archive from {TAU_ARCHIVE} cannot be unpacked: {error}") from error
+    finally:
+        plain.unlink(missing_ok=True)
 
 
 def _convert_tau(source: Path, staging: Path) -> None:

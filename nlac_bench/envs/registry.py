@@ -17,7 +17,7 @@ from gymnasium.error import Error as GymnasiumError
 
 from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.foreign import ForeignCodeError, described, load_factory
-from nlac_bench.errors import ConfigError, NlacBenchError, Terminated, UnknownIdError
+from nlac_bench.errors import SIGNALS, ConfigError, NlacBenchError, UnknownIdError
 
 if TYPE_CHECKING:
     from nlac_bench.envs.text_env import TextEnv
@@ -91,7 +91,7 @@ def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[
     """Make the environment of ``entry``; raises the errors of ``make``."""
     try:
         return entry.make(**arguments)
-    except (NlacBenchError, GymnasiumError, ValueError, OSError, Terminated):
+    except (NlacBenchError, GymnasiumError, ValueError, OSError, *SIGNALS):
         raise
     except TypeError as error:
         unknown = _UNKNOWN_ARGUMENT.search(str(error))
@@ -101,7 +101,7 @@ def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[
                 f"it has no argument {unknown[1]!r}; nlac-bench envs show {entry.name} lists its arguments"
             )
         raise EnvArgumentsError(f"{entry.name} {_cannot_be_made(arguments, cause)}") from error
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise ForeignCodeError(f"{entry.name} {_cannot_be_made(arguments, described(error))}") from error
 
 
@@ -200,9 +200,9 @@ def find(name: str) -> EnvEntry:
         if module:
             _import(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
         spec = gymnasium.spec(env_id)
-    except Terminated:
+    except SIGNALS:
         raise
-    except (Exception, SystemExit) as error:  # the module may raise anything on import
+    except BaseException as error:  # the module may raise anything on import
         if module not in sys.modules and (where := _failed_in(module, error)):
             what = f"module {module!r} of {name!r} cannot be imported"
             raise UnknownIdError(f"{what}: {described(error)} ({where})") from None

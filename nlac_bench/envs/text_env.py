@@ -1,6 +1,5 @@
 """Defines TextEnv, the base class of all text environments."""
 
-import asyncio
 import copy
 from abc import abstractmethod
 from collections.abc import Coroutine, Sequence
@@ -17,7 +16,7 @@ from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.episode_guard import EpisodeGuard
 from nlac_bench.envs.spaces import UnicodeText
-from nlac_bench.envs.waiting import background_loop, run_without_waiting
+from nlac_bench.envs.waiting import run_in_background, run_without_waiting
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.types import Info, Message, StepResult, ToolSchema, Usage
 
@@ -318,7 +317,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     def _run(self, coroutine: Coroutine[object, None, T]) -> T:
         if self.remote:
-            return asyncio.run_coroutine_threadsafe(coroutine, background_loop()).result()
+            return run_in_background([coroutine])[0]
         return run_without_waiting(coroutine)
 
 

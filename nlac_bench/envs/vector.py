@@ -1,6 +1,5 @@
 """Defines TextVectorEnv, which steps several text environments; observations are a tuple of strings."""
 
-import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -9,7 +8,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.envs.waiting import background_loop, run_without_waiting
+from nlac_bench.envs.waiting import run_in_background, run_without_waiting
 from nlac_bench.types import Info, StepResult
 
 T = TypeVar("T")
@@ -104,11 +103,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
     def _gather(self, coroutines: list[Coroutine[object, None, T]]) -> list[T]:
         if not any(env.remote for env in self.envs):
             return [run_without_waiting(coroutine) for coroutine in coroutines]
-
-        async def together() -> list[T]:
-            return await asyncio.gather(*coroutines)
-
-        return asyncio.run_coroutine_threadsafe(together(), background_loop()).result()
+        return run_in_background(coroutines)
 
 
 async def _reset_row(env: TextEnv) -> StepResult:

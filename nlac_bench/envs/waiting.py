@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,6 +26,29 @@ def run_without_waiting(coroutine: Coroutine[object, None, T]) -> T:
     )
 
 
+def run_in_background(coroutines: Sequence[Coroutine[object, None, T]]) -> list[T]:
+    """Run coroutines that may suspend together on the event loop in the background; return their results.
+
+    Exceptions are caught in each coroutine's own task: ``SystemExit`` and ``KeyboardInterrupt`` would end the
+    loop's thread, and this and every later call would wait for ever. The first one is raised here.
+    """
+
+    async def caught(coroutine: Coroutine[object, None, T]) -> tuple[list[T], BaseException | None]:
+        try:
+            return [await coroutine], None
+        except BaseException as error:
+            return [], error
+
+    async def together() -> list[tuple[list[T], BaseException | None]]:
+        return await asyncio.gather(*map(caught, coroutines))
+
+    ended = asyncio.run_coroutine_threadsafe(together(), _background_loop()).result()
+    for _, error in ended:
+        if error is not None:
+            raise error
+    return [result for results, _ in ended for result in results]
+
+
 _loop: asyncio.AbstractEventLoop | None = None
 _loop_lock = threading.Lock()
 
@@ -40,7 +63,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which never forks
     os.register_at_fork(after_in_child=_forget_loop)
 
 
-def background_loop() -> asyncio.AbstractEventLoop:
+def _background_loop() -> asyncio.AbstractEventLoop:
     """Return the event loop for synchronous calls to remote simulators; it runs in its own thread.
 
     All calls share one loop, because an HTTP connection pool belongs to the loop that opened it.

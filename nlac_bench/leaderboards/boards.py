@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nlac_bench.leaderboards.against_floors import best_floor, floor_note, published_p, stale_floors
 from nlac_bench.leaderboards.entry import BoardKey, Entry, Kind
-from nlac_bench.leaderboards.entry_file import EntryError, canonical, read_entry
+from nlac_bench.leaderboards.entry_file import EntryError, board_id, canonical, entry_id, read_entry
 from nlac_bench.leaderboards.families import FAMILIES, Family, read_families
 from nlac_bench.leaderboards.numbers import differing_numbers
 from nlac_bench.leaderboards.pairs import Pair, all_pairs
@@ -78,45 +78,57 @@ def collect(results: Path) -> Collected:
     """Read every ``.json`` file in the folder ``results`` and in its folders, and make the boards.
 
     A file is rejected if it is not a valid entry, if its numbers do not follow from its outcomes, if episodes
-    are missing and it is not partial, if its run is already in another entry, if its tasks are not those of
-    the other entries of its board, or if it is a floor that was not measured again after the version of its
-    environment rose. ``families.toml`` names the entries that are tested against each other.
+    are missing and it is not partial, if another entry has one of its ids for something else, if its run is
+    already in another entry, if its tasks are not those of the other entries of its board, or if it is a
+    floor that was not measured again after the version of its environment rose. ``families.toml`` names the
+    entries that are tested against each other.
 
     Raises:
         EntryError: ``results`` is not a folder.
     """
     if not results.is_dir():
         raise EntryError(f"{results} is not a folder; pass the folder of the entries")
-    entries: dict[Path, Entry] = {}
+    read: list[_Read] = []
     rejected = []
     for path in sorted(results.rglob("*.json")):
         try:
-            if path.is_symlink():
-                raise EntryError("is a link, which is not followed")
             entry = read_entry(path)
-            _refuse(entry, entries)
+            each = _Read(path, entry, board_id(entry.board), entry_id(entry))
+            _refuse(each, read)
         except EntryError as error:
             rejected.append(Rejected(path, str(error)))
         else:
-            entries[path] = entry
-    stale = stale_floors(entries.values())
+            read.append(each)
+    entries = [each.entry for each in read]
+    stale = stale_floors(entries)
     rejected += [
-        Rejected(path, stale[entry.entry_id]) for path, entry in entries.items() if entry.entry_id in stale
+        Rejected(each.path, stale[each.entry.entry_id]) for each in read if each.entry.entry_id in stale
     ]
     try:
-        boards = make_boards(entries.values(), read_families(results))
+        boards = make_boards(entries, read_families(results))
     except EntryError as error:
         rejected.append(Rejected(results / FAMILIES, str(error)))
-        boards = make_boards(entries.values())
+        boards = make_boards(entries)
     return Collected(tuple(boards), tuple(rejected))
+
+
+@dataclass(frozen=True)
+class _Read:
+    """An entry of a file, with its ids in full."""
+
+    path: Path
+    entry: Entry
+    board_id: str
+    entry_id: str
 
 
 def make_boards(
     entries: Iterable[Entry], families: Mapping[tuple[str, Kind], Family] | None = None
 ) -> list[Board]:
-    """Return the boards of ``entries``, one for each ``board_id`` and kind.
+    """Return the boards of ``entries``, one for the conditions that are equal in full, and each kind.
 
-    Floors and oracles are listed on all boards of their id; if there are none, they get a board of their own.
+    Floors and oracles are listed on all boards of their conditions; if there are none, they get a board of
+    their own.
     The same holds for reported figures and the boards of the same environment and data source; of several
     versions of the environment, only the newest has them.
 
@@ -131,8 +143,7 @@ def make_boards(
     reported = [entry for entry in everything if entry.level == "reported"]
     measured = [entry for entry in everything if entry.level != "reported"]
     boards = []
-    for board_id in sorted({entry.board_id for entry in measured}):
-        here = [entry for entry in measured if entry.board_id == board_id]
+    for here in _by_conditions(measured):
         pinned = [entry for entry in here if entry.standing in ("oracle", "floor")]
         others = [entry for entry in here if entry not in pinned]
         about = [e for e in reported if _subject_matter(e) == _subject_matter(here[0])]
@@ -147,15 +158,30 @@ def make_boards(
                 about,
                 here[0],
                 kind,
-                families.get((board_id, kind)),
+                _family(families, here, kind),
             )
             for kind in [kind for kind in kinds if any(e.kind == kind for e in others)] or kinds[:1]
         ]
     shown = {_subject_matter(entry) for entry in measured}
-    for board_id in sorted({e.board_id for e in reported if _subject_matter(e) not in shown}):
-        here = [entry for entry in reported if entry.board_id == board_id]
+    for here in _by_conditions([e for e in reported if _subject_matter(e) not in shown]):
         boards.append(_board([], [], here, here[0], "models", None))
     return sorted(boards, key=lambda board: (board.board_id, board.kind))
+
+
+def _family(
+    families: Mapping[tuple[str, Kind], Family], entries: Sequence[Entry], kind: Kind
+) -> Family | None:
+    """Return the family of the board of ``entries``, which may be named by any of the board's ids."""
+    ids = dict.fromkeys([*(entry.board_id for entry in entries), board_id(entries[0].board)])
+    return next((families[each, kind] for each in ids if (each, kind) in families), None)
+
+
+def _by_conditions(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return the entries of each board, those with the shortest stated id of the board first."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(board_id(entry.board), []).append(entry)
+    return [sorted(group, key=lambda entry: len(entry.board_id)) for group in groups.values()]
 
 
 def _board(
@@ -245,14 +271,16 @@ def _subject_matter(entry: Entry) -> tuple[str, str | None]:
     return entry.board.env, entry.board.data_source
 
 
-def _refuse(entry: Entry, earlier: dict[Path, Entry]) -> None:
+def _refuse(read: _Read, earlier: Sequence[_Read]) -> None:
     """Check an entry by itself and against ``earlier`` entries.
 
     Raises:
         EntryError: its numbers do not follow from its outcomes, episodes are missing and it is not partial,
-            its run is in an earlier entry, or its tasks differ from those of an earlier ranked entry of its
-            board.
+            an earlier entry has one of its ids with other content, its run is in an earlier entry, or its
+            tasks differ from those of an earlier ranked entry of its board.
     """
+    collision = "ids of 12 digits collide; derive the entry again with this version, whose ids have 64"
+    entry = read.entry
     if faults := differing_numbers(entry):
         raise EntryError(f"its numbers do not follow from its outcomes: {faults[0]}")
     counts = entry.numbers.counts
@@ -262,11 +290,22 @@ def _refuse(entry: Entry, earlier: dict[Path, Entry]) -> None:
             f"{missing} of its episodes were not played or failed for a reason outside the agent, and it is "
             "not partial: finish the run, or submit it with --partial"
         )
+    spent = entry.cost.tokens_by_role.get("policy")
+    engine = entry.subject.engine if entry.provenance.runs else None
+    if engine is not None and (spent is None or not spent.calls or not spent.completion_tokens):
+        raise EntryError(f"its agent acts with a model ({engine:.80}), but its cost has no calls or tokens")
     runs = {run.episodes_sha256 for run in entry.provenance.runs}
-    for path, other in earlier.items():
-        if other.entry_id == entry.entry_id:
+    for each in earlier:
+        path, other, same_board = each.path, each.entry, each.board_id == read.board_id
+        if each.entry_id == read.entry_id:
             raise EntryError(f"has the same run as {path}")
-        if (other.board_id, other.kind) != (entry.board_id, entry.kind):
+        if other.board_id == entry.board_id and not same_board:
+            raise EntryError(
+                f"has the board_id {entry.board_id} of {path}, but other conditions: {collision}"
+            )
+        if other.entry_id == entry.entry_id:
+            raise EntryError(f"has the entry_id {entry.entry_id} of {path}, but another content: {collision}")
+        if not same_board or other.kind != entry.kind:
             continue
         if runs & {run.episodes_sha256 for run in other.provenance.runs}:
             raise EntryError(f"has a run that is also in {path}")

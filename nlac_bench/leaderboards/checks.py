@@ -7,6 +7,7 @@ from nlac_bench.errors import ConfigError, EnvInfraError
 from nlac_bench.harness.measure.environment import Environments, conditions
 from nlac_bench.harness.measure.offline import ROLLOUTS
 from nlac_bench.harness.measure.simulator import simulator_settings
+from nlac_bench.harness.measure.weights import weights_of
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import read_lines
@@ -14,6 +15,7 @@ from nlac_bench.harness.runs.manifest import differences
 from nlac_bench.harness.runs.seeds import episode_seed
 from nlac_bench.harness.runs.trust import refuse_unrepeated
 from nlac_bench.harness.runs.writer import as_stored
+from nlac_bench.leaderboards.costs import faults_of_costs, faults_of_tokens, has_model, tokenizer_at_hand
 from nlac_bench.leaderboards.entry import RunOutcomes
 from nlac_bench.leaderboards.from_run import WORLD, base_of, seed_of
 from nlac_bench.leaderboards.replay import replay
@@ -101,6 +103,11 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
         differences({name: run.subject.get(name) for name in given}, given),
         "the same agent, model, sampling and training",
     )
+    measured = run.subject.get("weights")
+    weights = None if measured is None else weights_of(config.model)
+    if weights is not None:  # the folder of the model is still there
+        expected = weights["sha256"]
+        yield equal("the weights are those that were measured", expected, dict(measured or {}).get("sha256"))
     yield _full_split(run, env.task_ids)
     base_seed = seed_of(run)
     yield none_of(
@@ -113,6 +120,9 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
         "the hash of base seed, task and trial",
     )
     yield none_of("limits hold", list(_beyond_limits(run)), "no episode beyond the limits of the run")
+    if has_model(config):
+        faults = list(faults_of_costs(run))
+        yield none_of("a model acted", faults, "calls and tokens of a model for each action")
     yield none_of("rewards agree with their parts", list(_other_rewards(run)), "sums of rewards as recorded")
     if run.subject.get("train") is not None:
         yield none_of(
@@ -125,6 +135,18 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
             faults += [] if base.plan == run.plan else ["tasks, trials or seeds differ"]
             faults += [f"{len(owed)} of its episodes are missing"] if (owed := base.owed()) else []
         yield none_of("the untrained model played the same", faults, "a complete run on the same plan")
+
+
+def token_check(run: RunFolder, config: RunConfig) -> Iterator[Check]:
+    """Yield the check of token counts against the texts, if the model's tokenizer is on this machine.
+
+    Raises:
+        NlacBenchError: the tokenizer cannot be loaded.
+    """
+    tokenizer = tokenizer_at_hand(config) if has_model(config) else None
+    if tokenizer is not None:
+        faults = list(faults_of_tokens(run, tokenizer))
+        yield none_of("token counts fit the texts", faults, "as many tokens as the model's tokenizer counts")
 
 
 def replay_check(run: RunFolder, config: RunConfig) -> Check:

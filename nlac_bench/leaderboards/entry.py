@@ -6,15 +6,19 @@ of the schema are refused. Texts come from others: their lengths are bounded her
 them escapes them.
 """
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     JsonValue,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
     StringConstraints,
+    ValidationError,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -23,6 +27,9 @@ from nlac_bench.stats.seed_errors import is_approximate
 from nlac_bench.types import SHAPED
 
 SCHEMA_VERSION: Literal[1] = 1
+
+MAX_TRIALS = 10_000
+"""Largest number of trials of a task."""
 
 Kind: TypeAlias = Literal["models", "algorithms"]
 """A board of models compares single runs, one of algorithms compares training methods over several seeds."""
@@ -35,7 +42,7 @@ Relation: TypeAlias = Literal["first_party", "third_party", "collaborative", "ot
 
 Name: TypeAlias = Annotated[str, StringConstraints(max_length=500)]
 Text: TypeAlias = Annotated[str, StringConstraints(max_length=4_000)]
-Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,119}$")]
+Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,159}$")]
 Sha256: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
 Amount: TypeAlias = Annotated[float, Field(ge=0)]
@@ -128,6 +135,23 @@ class Training(EntryPart):
     runs: list[TrainingCost] = Field(min_length=1, max_length=1_000)
 
 
+class MadeBy(EntryPart):
+    """The training run of which a model is a checkpoint. The run's own entry has the same hash."""
+
+    agent: Name
+    env: Name
+    model: Name
+    seed: int | None
+    manifest_sha256: Sha256
+
+
+class Weights(EntryPart):
+    """The weights in a model's folder, whose name does not identify them."""
+
+    sha256: Sha256
+    run: MadeBy | None
+
+
 class Subject(EntryPart):
     """Who was measured: an agent, its model and prompts, and how it was trained."""
 
@@ -140,6 +164,28 @@ class Subject(EntryPart):
     max_tokens: Count | None = None
     worlds: list[int] | None = Field(None, max_length=1_000)
     training: Training | None = None
+    weights: Weights | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what earlier versions did not have, so that ids of entries without it stay the same."""
+        content: dict[str, Any] = handler(self)
+        if content["weights"] is None:
+            del content["weights"]
+        return content
+
+
+class WrongOutcomeError(Exception):
+    """The first wrong outcome of an entry. It ends the validation: pydantic would otherwise describe every
+    fault of a file, with about a kilobyte for each of millions of values.
+
+    Args:
+        fault: pydantic's description of it.
+    """
+
+    def __init__(self, fault: ValidationError) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
 
 
 class TaskOutcome(EntryPart):
@@ -149,11 +195,19 @@ class TaskOutcome(EntryPart):
     reasons only if they were kept.
     """
 
-    state: list[State] = Field(min_length=1, max_length=10_000)
-    success: list[bool | None]
-    reward: list[float | None]
-    end_reason: list[Name | None]
-    truncated: list[bool]
+    state: list[State] = Field(min_length=1, max_length=MAX_TRIALS)
+    success: list[bool | None] = Field(max_length=MAX_TRIALS)
+    reward: list[float | None] = Field(max_length=MAX_TRIALS)
+    end_reason: list[Name | None] = Field(max_length=MAX_TRIALS)
+    truncated: list[bool] = Field(max_length=MAX_TRIALS)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _stop_at_the_first(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(value)
+        except ValidationError as fault:
+            raise WrongOutcomeError(fault) from None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

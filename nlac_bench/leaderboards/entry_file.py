@@ -2,23 +2,25 @@
 
 import hashlib
 import json
-import math
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.harness.runs.lines import RunFolderError, refuse_special
-from nlac_bench.leaderboards.entry import SCHEMA_VERSION, BoardKey, Entry
+from nlac_bench.leaderboards.entry import SCHEMA_VERSION, BoardKey, Entry, WrongOutcomeError
+from nlac_bench.untrusted import count_values, parse_json, read_untrusted
 
 MAX_ENTRY_BYTES = 64 * 2**20
 """Largest file that is read as an entry; 100,000 episodes of the shop take 13 MB."""
 MAX_DEPTH = 30
+MAX_OTHER_VALUES = 200_000
+"""Largest number of values beside the outcomes of tasks: pydantic describes each one that is wrong, in about
+a kilobyte."""
 _LINE = 120
-_HASH_CHARS = 12
+_SHORT_HASH = 12
+"""Number of hexadecimal digits in the ids of entries that earlier versions wrote; new ids have all 64."""
 
 
 class EntryError(NlacBenchError):
@@ -26,7 +28,10 @@ class EntryError(NlacBenchError):
 
 
 def board_id(key: BoardKey) -> str:
-    """Return the id of the board with these conditions: the environment's name and a hash of all of them."""
+    """Return the id of the board with these conditions: the environment's name and a hash of all of them.
+
+    Entries of earlier versions state only the first 12 digits of the hash, which two conditions can share.
+    """
     return f"{_safe(key.env)}-{_digest(key.model_dump(mode='json'))}"
 
 
@@ -75,39 +80,33 @@ def read_entry(path: Path) -> Entry:
 
 
 def file_content(path: Path) -> bytes:
-    """Return the bytes of a file of unknown origin, at most ``MAX_ENTRY_BYTES`` and one more.
+    """Return the bytes of a file of unknown origin.
 
     Raises:
-        EntryError: ``path`` is not a regular file, or cannot be read.
+        EntryError: ``path`` is a link, not a regular file or too large, or cannot be read.
     """
     try:
-        refuse_special(path)
-        with path.open("rb") as stream:
-            return stream.read(MAX_ENTRY_BYTES + 1)
-    except (OSError, RunFolderError) as error:
-        raise EntryError(f"cannot be read ({error})") from None
+        return read_untrusted(path, MAX_ENTRY_BYTES)
+    except OSError as error:
+        raise EntryError(f"cannot be read ({error.strerror})") from None
 
 
 def wrong_ids(entry: Entry) -> list[str]:
-    """Return which ids of an entry are not the hash of what they name."""
+    """Return which ids of an entry are not the hash of what they name, nor its first 12 digits."""
     ids = (("board_id", entry.board_id, board_id(entry.board)), ("entry_id", entry.entry_id, entry_id(entry)))
     return [
         f"{name} is {given}, but the entry's content has {right}"
         for name, given, right in ids
-        if given != right
+        if given not in (right, right[: _SHORT_HASH - 64])
     ]
 
 
 def parse_entry(data: bytes) -> Entry:
     """Return the entry in ``data``, whose ids are not checked; raises the errors of ``read_entry``."""
-    if len(data) > MAX_ENTRY_BYTES:
-        raise EntryError(f"is larger than {MAX_ENTRY_BYTES:,} bytes")
     try:
-        result = json.loads(
-            data, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_each_once
-        )
-    except (ValueError, RecursionError) as error:
-        raise EntryError(f"is not valid JSON ({str(error)[:200]})") from None
+        result = parse_json(data, depth=MAX_DEPTH, finite=True)
+    except ValueError as error:
+        raise EntryError(f"is not valid JSON of an entry ({str(error)[:200]})") from None
     if not isinstance(result, dict):
         raise EntryError(f"must contain a JSON object, not a {type(result).__name__}")
     version = result.get("schema_version")
@@ -115,12 +114,26 @@ def parse_entry(data: bytes) -> Entry:
         raise EntryError(
             f"has schema_version {version!r:.80}; this version of nlac-bench reads {SCHEMA_VERSION}"
         )
-    if _deeper(result, MAX_DEPTH):
-        raise EntryError(f"is nested more than {MAX_DEPTH} deep")
+    if count_values(_without_tasks(result)) > MAX_OTHER_VALUES:
+        raise EntryError(f"has more than {MAX_OTHER_VALUES:,} values beside the outcomes of its tasks")
+    del result  # its memory is needed for the entry
     try:
         return Entry.model_validate_json(data)
     except ValidationError as error:
         raise EntryError(explained(error)) from None
+    except WrongOutcomeError as error:
+        raise EntryError(f"outcomes: {explained(error.fault)}") from None
+
+
+def _without_tasks(content: dict[str, Any]) -> list[Any]:
+    """Return the parts of an entry, and of its runs, without the outcomes of tasks."""
+    runs = content.get("outcomes")
+    rest = (
+        [{**run, "tasks": None} if isinstance(run, dict) else run for run in runs or ()]
+        if isinstance(runs, list)
+        else runs
+    )
+    return [{**content, "outcomes": None}, rest]
 
 
 def explained(error: ValidationError) -> str:
@@ -137,7 +150,7 @@ def canonical(value: object) -> bytes:
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(canonical(value)).hexdigest()[:_HASH_CHARS]
+    return hashlib.sha256(canonical(value)).hexdigest()
 
 
 def _safe(name: str) -> str:
@@ -156,34 +169,3 @@ def _rendered(value: object, depth: int) -> str:
         parts = [_rendered(each, depth + 1) for each in value]
     opened, closed = "{}" if isinstance(value, dict) else "[]"
     return f"{opened}\n{pad}" + f",\n{pad}".join(parts) + f"\n{' ' * depth}{closed}"
-
-
-def _deeper(value: object, depth: int) -> bool:
-    """Return whether ``value`` is nested more than ``depth`` deep."""
-    level: Iterable[object] = [value]
-    for _ in range(depth):
-        level = [
-            part
-            for each in level
-            if isinstance(each, dict | list)
-            for part in (each.values() if isinstance(each, dict) else each)
-        ]
-    return any(isinstance(each, dict | list) for each in level)
-
-
-def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {max(names, key=names.count)!r:.80} occurs twice")
-    return result
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is not a JSON number")
-
-
-def _finite(text: str) -> float:
-    if not math.isfinite(value := float(text)):
-        raise ValueError(f"the number {text:.40} is too large")
-    return value

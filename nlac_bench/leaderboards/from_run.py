@@ -85,6 +85,7 @@ def subject_of(runs: Sequence[RunFolder]) -> Subject:
         revision=first.get("revision"),
         prompts=dict(first.get("prompts") or {}),
         worlds=worlds or None,
+        weights=first.get("weights"),
         training=_training(runs),
     )
 

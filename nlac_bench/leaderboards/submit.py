@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 import nlac_bench
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.harness.runs.lines import RunFolderError, make_folder, write_atomically
+from nlac_bench.harness.runs.lines import RunFolderError, new_files
 from nlac_bench.leaderboards.checks import (
     MAY_BE_PARTIAL,
     Check,
@@ -17,10 +17,11 @@ from nlac_bench.leaderboards.checks import (
     none_of,
     replay_check,
     run_checks,
+    token_check,
     trusted_config,
 )
 from nlac_bench.leaderboards.entry import Entry, Provenance, Relation
-from nlac_bench.leaderboards.entry_file import EntryError, entry_text, explained, sealed
+from nlac_bench.leaderboards.entry_file import MAX_ENTRY_BYTES, EntryError, entry_text, explained, sealed
 from nlac_bench.leaderboards.from_run import (
     board_key,
     command,
@@ -32,6 +33,7 @@ from nlac_bench.leaderboards.from_run import (
     subject_of,
 )
 from nlac_bench.leaderboards.numbers import numbers_of
+from nlac_bench.untrusted import read_untrusted
 
 INTACT = "run folders are intact"
 OTHER_VERSION = "measured with nlac-bench "
@@ -96,7 +98,7 @@ def derive(
         for run, config, result in zip(runs, configs, outcomes, strict=True):
             for check in [
                 *run_checks(run, config, result),
-                *([replay_check(run, config)] if replayed else []),
+                *([replay_check(run, config), *token_check(run, config)] if replayed else []),
             ]:
                 named = replace(check, name=f"{check.name} (seed {seed_of(run)})") if several else check
                 checks.append(named)
@@ -125,7 +127,7 @@ def derive(
         raise DamagedRunError(f"{INTACT}: {error}") from None
     except ValidationError as error:
         raise EntryError(f"{runs[0].path} does not fit into an entry: {explained(error)}") from None
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise DamagedRunError(f"{INTACT}: {runs[0].path} is damaged ({error!r}); restore its files") from None
     checks.append(falling(entry))
     partial = [f"partial: {check}"[:4_000] for check in missing]
@@ -182,18 +184,15 @@ def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
                 f"{path} exists with other content: an entry of this run with another level, submitter or "
                 "code; remove that file to replace it, or choose another --out"
             )
-    make_folder(out)
-    for path, text in texts.items():
-        if not path.exists():
-            write_atomically(path, text)
+    with new_files(out) as draft:
+        for path, text in texts.items():
+            (draft / path.name).write_text(text, encoding="ascii")
     return paths
 
 
 def _differs(path: Path, text: str) -> bool:
-    if path.is_symlink():
-        raise EntryError(f"{path} is a link; nlac-bench does not write through links: remove it")
     try:
-        return path.read_bytes() != text.encode("ascii")
+        return read_untrusted(path, MAX_ENTRY_BYTES) != text.encode("ascii")
     except FileNotFoundError:
         return False
     except OSError as error:

@@ -9,6 +9,13 @@ from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.entry_file import EntryError, file_content, parse_entry, wrong_ids
 from nlac_bench.leaderboards.numbers import json_differences
 from nlac_bench.leaderboards.submit import INTACT, OTHER_VERSION, DamagedRunError, derive
+from nlac_bench.visible import one_line
+
+NOT_COMPARED = (
+    "the submitter and the relation to the model",
+    "warnings that depend on the version that checks",
+)
+"""What an entry states and no run folder contains."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +33,20 @@ class Verified:
     def to_json(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""
         checks = [check.to_json() for check in self.checks]
-        return {"holds": self.holds, "level": self.level, "checks": checks}
+        return {
+            "holds": self.holds,
+            "level": self.level,
+            "checks": checks,
+            "not_compared": list(NOT_COMPARED),
+        }
 
     def to_text(self) -> str:
         """Return one line for each check, and the verdict."""
         lines = [f"holds  {check.name}" if check.ok else f"FAILS  {check}" for check in self.checks]
-        return "\n".join([*lines, f"the entry {'holds' if self.holds else 'does not hold'} ({self.level})"])
+        lines.append(f"not compared, since no run states it: {'; '.join(NOT_COMPARED)}")
+        return "\n".join(
+            [*map(one_line, lines), f"the entry {'holds' if self.holds else 'does not hold'} ({self.level})"]
+        )
 
 
 def verify(path: Path, paths: Sequence[Path], *, replayed: bool = False, env: str | None = None) -> Verified:

@@ -19,6 +19,7 @@ from typing import Any
 
 from nlac_bench.errors import CheckpointError
 from nlac_bench.redaction import redactor
+from nlac_bench.untrusted import read_json
 
 NAME = "loop_state.json"
 FORMAT = 2
@@ -71,7 +72,8 @@ def read(path: Path) -> Index:
             raise ValueError(f"format {stored!r:.100}; this version reads format {FORMAT}")
         return _checked(**content)
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        reason = f"{type(error).__name__}: {error}"[:500]
+        known = error.strerror if isinstance(error, OSError) else None
+        reason = known or f"{type(error).__name__}: {error}"[:500]
         raise CheckpointError(
             f"{path} is not a checkpoint that can be resumed, because its {NAME} cannot be read ({reason}); "
             "restore the folder, or start a new run"
@@ -79,11 +81,7 @@ def read(path: Path) -> Index:
 
 
 def _object(source: Path) -> dict[str, object]:
-    if not source.is_file():
-        raise FileNotFoundError(f"{source} is missing, or is not a regular file")
-    if source.stat().st_size > MAX_BYTES:
-        raise ValueError(f"the file has more than {MAX_BYTES:,} bytes")
-    content = json.loads(source.read_bytes())
+    content = read_json(source, MAX_BYTES)
     if not isinstance(content, dict):
         raise TypeError(f"expected a JSON object, got {type(content).__name__}")
     return content

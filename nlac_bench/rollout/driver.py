@@ -11,7 +11,7 @@ from typing import Literal
 
 import gymnasium
 
-from nlac_bench.errors import EnvInfraError, NlacBenchError, Terminated
+from nlac_bench.errors import SIGNALS, EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.routing import Conversation, within
@@ -169,8 +169,14 @@ class Driver:
                 await results.put(result)
 
         async def work_all() -> None:
-            await asyncio.gather(*workers)
-            await results.put(None)
+            fault = None
+            try:
+                await asyncio.gather(*workers)
+            except BaseException as error:
+                if whole.cancelling():
+                    raise
+                fault = error  # the consumer waits for the end of all workers, however they end
+            await results.put(fault)
 
         workers = [asyncio.create_task(work()) for _ in range(min(self.concurrency, len(pending)))]
         whole = asyncio.create_task(work_all())
@@ -212,7 +218,7 @@ class Driver:
         except EnvInfraError as error:
             if player is not None:
                 self._free.append(player)
-            fault: Exception = error
+            fault: BaseException = error
         except NlacBenchError:
             raise
         except TimeoutError as error:
@@ -227,16 +233,14 @@ class Driver:
                     f"the episode's limit of {self.limits.seconds:g} s ended while it waited for {what}; "
                     "check that the servers respond, or increase --max-seconds"
                 )
-        except Terminated:
-            raise
-        except (Exception, SystemExit) as error:
-            kind, trace = "crash", redact(traceback.format_exc())[-8000:]
-            fault = (
-                error
-                if isinstance(error, Exception)
-                else RuntimeError(f"sys.exit({error.code!r}) was called")
-            )
-        message = redact(str(fault))[:2000]  # redact first: half a secret would not be recognised
+        except BaseException as error:
+            if isinstance(error, SIGNALS) or _ends_this_task(error):
+                raise
+            kind, trace, fault = "crash", redact(traceback.format_exc())[-8000:], error
+            if isinstance(error, SystemExit):
+                fault = RuntimeError(f"sys.exit({error.code!r}) was called")
+        # redact first: half a secret would not be recognised
+        message = redact(str(fault) or f"{type(fault).__name__} was raised")[:2000]
         return Failure(
             spec, kind, type(fault).__name__, message, len(episode.turns), episode.usage,
             time.perf_counter() - began, trace,
@@ -303,6 +307,15 @@ class Driver:
             return None
         left = self.spent.started + self.run_limits.seconds - time.monotonic()
         return asyncio.get_running_loop().call_later(max(0.0, left), self.abort, "run_time_limit")
+
+
+def _ends_this_task(error: BaseException) -> bool:
+    """Return whether ``error`` cancels or closes the running task, and was not raised by an environment."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # the event loop has ended without this task, whose coroutine is closed now
+        return True
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def _end(episode: Episode, turn: Turn, info: Info, terminated: bool, truncated: bool) -> None:

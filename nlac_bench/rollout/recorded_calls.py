@@ -22,8 +22,10 @@ from nlac_bench.errors import DataError, NlacBenchError
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.usage import bounded
 from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, Usage
+from nlac_bench.untrusted import parse_json, read_untrusted
 
 _FORMAT = 1
+_MAX_BYTES = 256 * 2**20
 _BEGIN = b'{"format": '
 """The beginning of every line; a file whose incomplete last line differs is not a recording."""
 
@@ -65,7 +67,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
             written.
     """
     path = Path(path)
-    if path.exists():
+    if os.path.lexists(path):
         _read(path)  # read before the end is cut off: the file may not be a recording
         _cut_torn_line(path)
     lock = threading.Lock()
@@ -139,9 +141,7 @@ def _read(path: Path) -> dict[tuple[str, str, int], ChatReply | Usage]:
     A call that a content filter stopped has a usage and no reply.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise DataError(f"cannot read the recording {path}: it is not a regular file")
-        lines = path.read_bytes().split(b"\n")
+        lines = read_untrusted(path, _MAX_BYTES).split(b"\n")
     except OSError as error:
         raise DataError(f"cannot read the recording {path}: {error.strerror}") from None
     calls: dict[tuple[str, str, int], ChatReply | Usage] = {}
@@ -149,7 +149,7 @@ def _read(path: Path) -> dict[tuple[str, str, int], ChatReply | Usage]:
         if not line:
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             if row["format"] != _FORMAT:
                 raise ValueError(f"format {row['format']!r}; this version reads format {_FORMAT}")
             usage = bounded(Usage(**row["usage"]), f"the recording {path}")

@@ -73,7 +73,19 @@ class _ThreadStepper(_SyncStepper):
 
     async def _call(self, function: Callable[[], Any]) -> Any:
         context = contextvars.copy_context()  # recorded calls read the episode from it
-        return await asyncio.get_running_loop().run_in_executor(_executor(), context.run, function)
+        loop = asyncio.get_running_loop()
+        result, error = await loop.run_in_executor(_executor(), context.run, _caught, function)
+        if error is not None:
+            raise error
+        return result
+
+
+def _caught(function: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """Return the result of a call, or what it raised: a future with ``StopIteration`` is never ready."""
+    try:
+        return function(), None
+    except BaseException as error:
+        return None, error
 
 
 @functools.cache

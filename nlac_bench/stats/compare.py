@@ -18,8 +18,9 @@ from nlac_bench.stats.pairing import (
 )
 from nlac_bench.stats.power import POWER, detectable_difference
 from nlac_bench.stats.significance import holm, sign_flip_p
-from nlac_bench.stats.tables import bracket, number, p_text, printable, render_table
+from nlac_bench.stats.tables import bracket, number, p_text, render_table
 from nlac_bench.stats.verdicts import ALPHA, Verdict, decided
+from nlac_bench.visible import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Comparison:
     def to_text(self) -> str:
         """Return the comparison as text."""
         header = ["", self.metric, "95 % interval", "trials", *COUNTED]
-        lines = [f"A = {self.a.name}", f"B = {self.b.name}"]
+        lines = [one_line(f"A = {self.a.name}"), one_line(f"B = {self.b.name}")]
         lines.append(render_table(header, [_side_cells("A", self.a), _side_cells("B", self.b)]))
         lines.append(
             f"A − B = {number(self.difference, sign=True)} {bracket(self.interval, sign=True)} "
@@ -122,7 +123,7 @@ class Comparison:
             )
         elif self.metric == "success":
             lines.append(f"no difference is detected with {POWER:.0%} power on so few tasks")
-        return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
+        return "\n".join([*lines, *map(one_line, note_lines(self.left_out, self.notes))])
 
 
 def compare(
@@ -219,7 +220,7 @@ def comparison_table(results: Sequence[Comparison]) -> str:
     notes = [
         f"{c.a.name} and {c.b.name}: {line}" for c in results for line in note_lines(c.left_out, c.notes)
     ]
-    return "\n".join([render_table(header, rows), *map(printable, notes)])
+    return "\n".join([render_table(header, rows), *map(one_line, notes)])
 
 
 def _side(run: MeasuredRun, means: Floats, metric: Metric) -> Side:

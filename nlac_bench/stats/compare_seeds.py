@@ -34,6 +34,7 @@ from nlac_bench.stats.seed_errors import (
 )
 from nlac_bench.stats.tables import bracket, number, p_text, render_table
 from nlac_bench.stats.verdicts import ALPHA, Verdict, decided
+from nlac_bench.visible import one_line
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,10 @@ class AlgorithmComparison:
             for name, mean, counts in seeds
         ]
         lines = [
-            f"A = {self.name_a} ({len(self.seeds_a)} seeds), B = {self.name_b} ({len(self.seeds_b)} seeds)",
+            one_line(
+                f"A = {self.name_a} ({len(self.seeds_a)} seeds), "
+                f"B = {self.name_b} ({len(self.seeds_b)} seeds)"
+            ),
             render_table(["seed", self.metric, *COUNTED], rows),
             f"A − B = {number(self.difference, sign=True)} {bracket(self.interval, sign=True)} "
             f"on {self.tasks} tasks, p = {p_text(self.p_value)} (t with {self.df:.1f} degrees of freedom)",
@@ -122,7 +126,7 @@ class AlgorithmComparison:
             )
         elif self.metric == "success":
             lines.append(f"no difference is detected with {POWER:.0%} power with so few tasks and seeds")
-        return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
+        return "\n".join([*lines, *map(one_line, note_lines(self.left_out, self.notes))])
 
 
 def compare_algorithms(

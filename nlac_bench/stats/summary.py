@@ -12,6 +12,7 @@ from nlac_bench.stats.outcomes import Outcomes, outcomes_of, success_rate
 from nlac_bench.stats.passk import PassK, pass_hat_k
 from nlac_bench.stats.tables import bracket, number, render_table
 from nlac_bench.types import Usage
+from nlac_bench.visible import one_line
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Summary:
         if self.outcomes.unknown_rate is not None:
             rows.append(["unknown rate", number(self.outcomes.unknown_rate), "the oracle did not know"])
         lines = [
-            f"{self.agent} on {self.env}: {self.run_dir}",
+            one_line(f"{self.agent} on {self.env}: {self.run_dir}"),
             render_table(["", "value", "95 % interval"], rows),
         ]
         if self.note:

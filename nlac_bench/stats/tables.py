@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from nlac_bench.stats.intervals import Interval
+from nlac_bench.visible import one_line
 
 
 def render_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Render columns two spaces apart; the first is aligned left, the others right."""
-    cells = [list(map(printable, header)), *(list(map(printable, row)) for row in rows)]
+    cells = [list(map(one_line, header)), *(list(map(one_line, row)) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     lines = []
     for row in cells:
@@ -18,11 +19,6 @@ def render_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         lines.append("  ".join([first, *others]).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines)
-
-
-def printable(text: str) -> str:
-    """Replace control characters and lone surrogates in ``text``; task ids and names are not trusted."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def number(value: float | None, *, sign: bool = False, digits: int = 3) -> str:

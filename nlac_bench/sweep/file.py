@@ -1,7 +1,6 @@
 """Reads and checks a sweep's TOML file before any run starts."""
 
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any, Self, TypeVar
@@ -17,6 +16,7 @@ from nlac_bench.harness.runs.secrets import refuse_known_secrets
 from nlac_bench.settings import Settings
 from nlac_bench.sweep.plan import TUNING, Cell, Sweep
 from nlac_bench.training.untrained import BASE
+from nlac_bench.untrusted import read_toml
 
 T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")  # it becomes the name of a folder
@@ -140,14 +140,14 @@ def read_sweep(path: Path) -> Sweep:
             a secret.
     """
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = read_toml(path)
         refuse_known_secrets(values)
         return SweepFile.from_mapping(values).sweep()
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error

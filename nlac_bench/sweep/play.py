@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nlac_bench.harness.measure.prepare import outline
-from nlac_bench.harness.runs.configuration import ConfigError, RunConfig
+from nlac_bench.harness.runs.configuration import ConfigError, RunConfig, read_config
 from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.harness.runs.trust import as_options, to_repeat
 from nlac_bench.sweep.file import check_sweep
@@ -55,7 +55,7 @@ class SweepJob:
         """
         if not (self.folder / "manifest.json").exists():
             return
-        before = json.loads(self.written.read_text()) if self.written.exists() else {}
+        before = read_config(self.written) if self.written.exists() else {}
         for name in self.inputs:
             before.pop(name, None)
         if before != json.loads(json.dumps(self.settings)):

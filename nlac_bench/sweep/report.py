@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.harness.runs.lines import make_folder
+from nlac_bench.harness.runs.lines import new_files
 from nlac_bench.stats.outcomes import COUNTED
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.seed_errors import FEWEST_SEEDS, approximate_note
@@ -43,7 +43,6 @@ def write(
     Returns:
         The path of ``comparison.md``, and the counts of seeds of each planned (environment, method).
     """
-    make_folder(out)
     results = Results.read(sweep, out)
     tuned, rates = tuning(sweep, out), chosen_rates(sweep, out)
     parts = ["# Comparison\n", _tuning_section(sweep, out, tuned, rates)]
@@ -67,11 +66,11 @@ def write(
             for env, decided in decisions.items()
         }
     data["cells"] = [count.to_json() for count in counts]
-    draw(sweep, results, out / "curves.svg")
-    (out / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
-    path = out / "comparison.md"
-    path.write_text("\n".join(parts))
-    return path, counts
+    with new_files(out) as draft:
+        draw(sweep, results, draft / "curves.svg")
+        (draft / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
+        (draft / "comparison.md").write_text("\n".join(parts))
+    return out / "comparison.md", counts
 
 
 def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float | None]]:

@@ -15,6 +15,7 @@ from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError, write_atomically
 from nlac_bench.redaction import redact
 from nlac_bench.sweep.plan import Cell, Sweep, base_folder
+from nlac_bench.untrusted import MAX_SETTINGS_BYTES, read_json
 
 State: TypeAlias = Literal["finished", "failed", "interrupted", "not started"]
 
@@ -177,10 +178,10 @@ def one_line(text: str) -> str:
 def _recorded(folder: Path) -> Status | None:
     """Return the failure that is stored for ``folder``, or None."""
     try:
-        row = json.loads(failure_path(folder).read_bytes())
+        row = read_json(failure_path(folder), MAX_SETTINGS_BYTES)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         row = None
     reason = row.get("reason") if isinstance(row, dict) else None
     return Status("failed", one_line(reason if isinstance(reason, str) else "unknown reason; see its log"))

@@ -20,6 +20,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines import model_files
 from nlac_bench.rollout.meter import spent_from_row
 from nlac_bench.training.progress import Progress
+from nlac_bench.untrusted import read_json
 
 WEIGHTS = "model.safetensors"
 """The file of an exported model that is small enough for one."""
@@ -102,7 +103,8 @@ def _check_best(best: Path, progress: Progress) -> None:
         if result is None:
             raise DataError(f"{best} does not exist")
         index = result / model_files.INDEX
-        files = json.loads(index.read_text())["weight_map"].values() if index.exists() else [WEIGHTS]
+        listed = read_json(index, model_files.MAX_JSON_BYTES) if index.exists() else None
+        files = [WEIGHTS] if listed is None else listed["weight_map"].values()
         for name in set(files):
             tensor_file.read(result / Path(name).name)
     except (DataError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:

@@ -429,14 +429,14 @@ def test_files_that_are_no_files(run: Path, finished: Path, name: str, kind: str
         os.mkfifo(run / name)
     else:
         (run / name).symlink_to("/dev/zero")
-    all_refuse(run, finished, f"{name} {said}".rstrip())
+    all_refuse(run, finished, f"{name} cannot be read (it {said}" if said else name)
 
 
 def test_metrics_that_are_a_folder_are_refused_before_anything_is_written(run: Path) -> None:
     (run / "metrics.jsonl").unlink()
     (run / "metrics.jsonl").mkdir()
     before = everything(run)
-    refused(call("resume", str(run)), "metrics.jsonl is a folder")
+    refused(call("resume", str(run)), "metrics.jsonl cannot be read (it is a folder")
     assert everything(run) == before
 
 
@@ -466,6 +466,42 @@ def test_the_episodes_of_another_run(run: Path, finished: Path, folder: Path) ->
     assert done.returncode == 0
     shutil.copyfile(other / "episodes.jsonl", run / "episodes.jsonl")
     all_refuse(run, finished, "was not planned")
+
+
+@pytest.mark.parametrize("change", [{"turns": 7}, {"usage": []}, {"success": "yes"}, {"unknown": 1}], ids=str)
+def test_rows_that_no_command_can_read_are_named_and_resume_is_not_advised(
+    run: Path, finished: Path, change: dict[str, Any]
+) -> None:
+    """``resume`` played the other episodes and then advised to resume."""
+    path = run / "episodes.jsonl"
+    first, *rest = path.read_text().splitlines()
+    path.write_text("".join(f"{row}\n" for row in (json.dumps({**json.loads(first), **change}), *rest)))
+    before = everything(run)
+    done = call("resume", str(run))
+    refused(done, "episodes.jsonl")
+    assert next(iter(change)) in done.stderr and "continue with" not in done.stderr
+    assert everything(run) == before
+    path.write_text("".join(f"{row}\n" for row in (json.dumps({**json.loads(first), **change}),)))
+    refused(call("resume", str(run)), "episodes.jsonl")
+
+
+WRONG_SETTINGS: dict[str, list[Any]] = {
+    "env agent model prompts": [7, [], {}, True],
+    "seed trials max_turns": ["7", 0.5, [], True],
+    "temperature max_seconds": ["0", [], {}, True],
+    "train": [7, [], "text", True],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for names, values in WRONG_SETTINGS.items() for name in names.split() for value in values],
+)
+def test_a_configuration_with_a_wrong_type(run: Path, finished: Path, name: str, value: Any) -> None:
+    path = run / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    refused(call("report", str(run), "--out", "report.html"), f"config.json is damaged: {name} must be")
+    all_refuse(run, finished, f"config.json is damaged: {name} must be")
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,14 @@ def broken(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 RAISES = ("BEGIN", "raise RuntimeError('no licence')")
 EXITS = ("BEGIN", "sys.exit(5)")
+CLOSES = ("BEGIN", "raise GeneratorExit")
+CANCELS = ("BEGIN", "import asyncio; raise asyncio.CancelledError")
 TRAINING = ("--agent", "grpo", "--budget", "steps=1", "--dry-run", "--json")
 
 
-@pytest.mark.parametrize("broken", [RAISES, EXITS], indirect=True, ids=["raises", "exits"])
+@pytest.mark.parametrize(
+    "broken", [RAISES, EXITS, CLOSES, CANCELS], indirect=True, ids=["raises", "exits", "closes", "cancels"]
+)
 @pytest.mark.parametrize(
     "command", [("run", *TRAINING, "--env"), ("envs", "show"), ("play", "--agent", "random")], ids=" ".join
 )
@@ -65,6 +69,8 @@ def test_an_environment_that_fails_before_anything_is_written_exits_with_2(
 
 UNUSABLE = {
     "exits": (("RESPOND", "sys.exit(5)"), "sys.exit(5) was called"),
+    "closes": (("RESPOND", "raise GeneratorExit"), "GeneratorExit was raised"),
+    "cancels": (("RESPOND", "import asyncio; raise asyncio.CancelledError"), "CancelledError was raised"),
     "rewards NaN": (("RESPOND", "reward = float('nan')"), "reward nan"),
     "rewards infinity": (("RESPOND", "reward = float('inf')"), "reward inf"),
 }

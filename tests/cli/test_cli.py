@@ -119,9 +119,11 @@ def test_play_by_hand_and_by_the_oracle() -> None:
 
 
 def test_terminal_is_safe_from_model_text() -> None:
-    from nlac_bench.cli.output import escape
+    from nlac_bench.cli.output import escape, escape_lines
 
-    assert escape("\x1b[2J[bold]x\r\n\ud800") == "\\x1b[2J\\[bold]x\\x0d\n\\xd800"
+    assert escape("\x1b[2J[bold]x\r\n\ud800") == "\\x1b[2J\\[bold]x\\r\\n\\ud800"
+    assert escape("a\u202eb\u2066\x9b\U000e0041") == "a\\u202eb\\u2066\\u009b\\udb40\\udc41"
+    assert escape_lines("a\u202e\n\tb") == "a\\u202e\n\tb"
 
 
 def run(tmp_path: Path, name: str, *arguments: str, status: int = 0) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from nlac_bench.cli.output import ReservedStdout, print_json
+from nlac_bench.cli.output import print_json
+from nlac_bench.cli.streams import ReservedStdout
 from nlac_bench.harness.runs.seeds import plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.types import Episode, Turn

@@ -1,10 +1,13 @@
 """Data sets: found, fetched, verified; every failure named and nothing half-written."""
 
+import contextlib
 import gzip
 import hashlib
 import http.server
 import json
+import tarfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +150,68 @@ def test_a_server_that_always_answers_416_is_asked_again_once(
     assert "a.json: HTTP 416" in done.stderr
     assert AlwaysUnsatisfiable.requests == ([f"bytes={len(part)}-", None] if part else [None])
     assert not (tmp_path / "cache" / "small_set").exists()
+
+
+class Slow(Handler):
+    """Sends a byte of a header, or of the content, every 20 ms without an end."""
+
+    in_header = False
+
+    def do_GET(self) -> None:
+        if not self.in_header:
+            self.send_response(200)
+            self.end_headers()
+        with contextlib.suppress(OSError):  # the client has left
+            while True:
+                self.wfile.write(b"x")
+                time.sleep(0.02)
+
+
+@pytest.mark.parametrize("in_header", [True, False])
+def test_a_download_has_a_time_limit_in_all(
+    spec: datasets.DatasetSpec, monkeypatch: pytest.MonkeyPatch, in_header: bool
+) -> None:
+    """Each byte of a slow server comes within the limit of a single read."""
+    monkeypatch.setattr(fetch, "TOTAL_S", 0.3)
+    monkeypatch.setattr(Slow, "in_header", in_header)
+    httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    with pytest.raises(DataError, match=r"took more than 0\.3 s; run the same command again"):
+        fetch.fetch("small", f"http://127.0.0.1:{httpd.server_port}/data")
+    httpd.shutdown()
+
+
+def archive(path: Path, *, members: int = 0, zeros: int = 0) -> Path:
+    """A compressed archive of empty members, or of one header that is followed by zeros."""
+    with gzip.open(path, "wb", compresslevel=1) as out:
+        for i in range(members):
+            out.write(tarfile.TarInfo(f"a{i}").tobuf(tarfile.USTAR_FORMAT))
+        if zeros:
+            header = tarfile.TarInfo("pax")
+            header.type, header.size = tarfile.XHDTYPE, 2**40
+            out.write(header.tobuf(tarfile.GNU_FORMAT) + b"\0" * zeros)
+    return path
+
+
+@pytest.mark.parametrize("what", ["members", "bytes", "headers", "truncated"])
+def test_an_archive_is_unpacked_within_bounds(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An archive of two million empty members took two minutes."""
+    monkeypatch.setattr(fetch, "MAX_FILE_BYTES", 30 * 2**20)
+    monkeypatch.setattr(fetch, "MAX_MEMBERS", 2_000)
+    made = {"members": {"members": 2_001}, "bytes": {"zeros": 40 * 2**20}, "headers": {"zeros": 2**20}}
+    path = archive(tmp_path / "archive.tar.gz", **made.get(what, {"members": 10}))
+    if what == "truncated":
+        path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match="cannot be unpacked"):
+        fetch._unpack(path, tmp_path / "out")
+    assert not list(tmp_path.iterdir()), "nothing is left"
+
+
+def test_an_archive_of_files_is_unpacked(tmp_path: Path) -> None:
+    fetch._unpack(archive(tmp_path / "archive.tar.gz", members=1_000), tmp_path / "out")
+    assert len(list((tmp_path / "out").iterdir())) == 1_000
 
 
 def test_http_errors_name_the_address(spec: datasets.DatasetSpec, server: str) -> None:

@@ -1,6 +1,7 @@
 """The three oracles and the information-theoretic player."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,31 @@ def test_a_bad_recording_is_named(tmp_path: Path, content: str, message: str | N
         return
     with pytest.raises(DataError, match=message):
         ReplayOracle(embedded_world(), path)
+
+
+@pytest.mark.parametrize("content", ["my notes\n", "{}\n", '{"object": "dog"}\n', "\0" * 100, "[1]\nend"])
+def test_nothing_is_appended_to_a_file_that_is_no_recording(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"notes\.txt"):
+        TwentyQuestionsEnv(recording=path)
+    (tmp_path / "link").symlink_to(path)
+    os.mkfifo(tmp_path / "pipe")
+    for name, said in (("link", "is a link"), ("pipe", "is a pipe")):
+        with pytest.raises(DataError, match=said):
+            TwentyQuestionsEnv(recording=tmp_path / name)
+    assert path.read_text() == content
+
+
+def test_a_recording_is_created_or_continued(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    for lines in (1, 2):
+        env = TwentyQuestionsEnv(recording=path)
+        env.reset(seed=lines)
+        env.step("Is it alive?")
+        assert len(path.read_text().splitlines()) == lines
+    path.write_text("")
+    TwentyQuestionsEnv(recording=path)
 
 
 def test_a_missing_recording(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
         for seed in range(3)
     ]
     spent = Tokens(calls=9, prompt_tokens=9_000, completion_tokens=1_234, cost=0.0, seconds=12.0)
-    roles = {f"role {text}"[:500]: spent for text in texts} or {"policy": spent, "evaluator": spent}
+    others = {f"role {text}"[:500]: spent for text in texts} or {"evaluator": spent}
+    roles = {"policy": spent, **others}
     runs = [
         TrainingCost(
             seed=seed, gradient_steps=40, environment_steps=1_300, generated_tokens=140_000, seconds=360.0,

@@ -12,7 +12,7 @@ from nlac_bench.leaderboards.boards import collect
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.entry_file import entry_text
 from nlac_bench.reports.boards.build import render_boards, write_boards
-from nlac_bench.reports.pages.text import visible
+from nlac_bench.visible import visible
 from tests.browser import HOSTILE, opened
 from tests.leaderboards.boards_of import hostile, ordinary
 

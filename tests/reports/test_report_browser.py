@@ -9,10 +9,10 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser
 
-from nlac_bench.reports.pages.text import visible
 from nlac_bench.reports.report.build import report_of
 from nlac_bench.reports.report.page import write_page
 from nlac_bench.reports.report.references import REFERENCES
+from nlac_bench.visible import visible
 from tests.browser import HOSTILE, opened
 from tests.reports.report_runs import INFRA, LOST, OWED, WON, critique, make_run, make_training
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import sys
 import unicodedata
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from nlac_bench.reports.pages.render import link, long_text
-from nlac_bench.reports.pages.text import LONGEST_LINE, csv_text, folded, markdown, visible
+from nlac_bench.reports.pages.text import LONGEST_LINE, csv_text, folded, markdown
+from nlac_bench.visible import visible
 
 FORMATS = [
     chr(i) for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)) in ("Cc", "Cs", "Zl", "Zp")
@@ -44,6 +46,20 @@ def test_no_cell_begins_like_a_formula(start: str) -> None:
     assert cell[0] in "'⟨" and cell.endswith("1+1")
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "\n", "; ", ";\t", ';"', ";'"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "＝"])
+def test_no_part_of_a_cell_begins_like_a_formula(separator: str, start: str) -> None:
+    """A program may take semicolons or tabs for the ends of cells."""
+    written = csv_text(["name"], [[f"a{separator}{start}cmd|' /C calc'!A0"]]).split("\n", 1)[1]
+    for part in re.split(r"[;\t\n]", written):
+        assert part.lstrip(" \"'")[:1] != start or "'" in part[: part.index(start)], written
+
+
+def test_parts_of_a_cell_that_are_no_formulas_are_kept() -> None:
+    for text in ("a;b", "a - b; c = d", "[-0.5, 1]", "a; 1", "x\ty"):
+        assert csv_text(["name"], [[text]]).split("\n", 1)[1].strip('"\n') == text
+
+
 def test_numbers_and_texts_of_a_table_are_read_back() -> None:
     rows = [["a,b", -0.5, None], ['quoted "text"', 3, ""], ["two\nlines", 1e-9, True]]
     assert list(csv.reader(io.StringIO(csv_text(["x", "y", "z"], rows)))) == [
@@ -60,8 +76,8 @@ def test_markdown_shows_a_cell_literally(text: str) -> None:
     assert len(cells) == 4 and cells[3].content == "end"
     parts = list(cells[2].children or [])
     assert {each.type for each in parts} <= {"text", "text_special", "html_inline"}
-    assert all(each.content == "<br>" for each in parts if each.type == "html_inline")
-    shown = "".join("\n" if each.type == "html_inline" else each.content for each in parts)
+    tags = {"<br>": "\n", "<span>": "", "</span>": ""}  # the latter keep an address from becoming a link
+    shown = "".join(tags[each.content] if each.type == "html_inline" else each.content for each in parts)
     expected = f"x{visible(text).replace(chr(9), ' ')}x"
     assert shown.replace("\xa0", " ") == expected.replace("\xa0", " "), "a line's first space does not break"
 
@@ -83,6 +99,7 @@ def test_markdown_shows_a_paragraph_as_one_paragraph(text: str) -> None:
         ("javascript:alert(1)", r"javascript\:alert(1)"),
         ("www.example.org WWW.example.org", r"www\.example.org WWW\.example.org"),
         (":tada: $x$", r"\:tada\: \$x\$"),
+        ("a.b@c-d.org @me x@{1}", "a.b<span>@</span>c-d.org @me x@{1}"),
     ],
 )
 def test_markdown_has_no_automatic_links_and_no_mathematics(text: str, written: str) -> None:

@@ -409,6 +409,24 @@ def test_errors_of_every_request_stop_the_run() -> None:
         ask(lambda _p, _b: (429, error))
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another host would get the prompt, and headers such as ``OPENAI_CUSTOM_HEADERS``."""
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Key: abcdefgh-0123")
+
+    async def run() -> FaultServer:
+        async with FaultServer(lambda _p, _b: completion("stolen")).running() as other:
+            to: Reply = (status, {}, f"Location: {other.url}/chat/completions\r\n")
+            async with FaultServer(lambda _p, _b: to).running() as server:
+                engine = OpenAIEngine("m", base_url=server.url, api_key=KEY, timeout=20)
+                with pytest.raises(EngineSetupError, match=f"HTTP {status} .* redirects to '{other.url}"):
+                    await engine.sample(HELLO)
+                assert len(server.requests) == 1
+            return other
+
+    assert not asyncio.run(run()).headers
+
+
 def test_requests_in_flight_are_bounded() -> None:
     async def run() -> FaultServer:
         async with FaultServer(lambda _p, _b: completion("x")).running() as server:

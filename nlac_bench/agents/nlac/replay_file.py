@@ -19,6 +19,7 @@ from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
 from nlac_bench.redaction import redactor
+from nlac_bench.untrusted import each_once
 
 FORMAT = 2
 """Files of format 1 contain the whole conversation in each transition. They belong to other methods."""
@@ -52,7 +53,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[Transition]]:
     try:
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             lines = _lines(stream)
-            header = json.loads(next(lines, ""))
+            header = json.loads(next(lines, ""), object_pairs_hook=each_once)
             if (stored := header.get("format", 1)) != FORMAT:
                 raise ValueError(f"it has format {stored}, and this version reads format {FORMAT}")
             worlds = [
@@ -60,7 +61,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[Transition]]:
             ]
             items: list[Transition] = []
             for line in lines:
-                items += _from_row(json.loads(line), worlds)
+                items += _from_row(json.loads(line, object_pairs_hook=each_once), worlds)
                 if len(items) > len(header["losses"]):
                     raise ValueError("it has more transitions than losses")
             return header, items

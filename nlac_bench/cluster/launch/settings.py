@@ -1,6 +1,5 @@
 """The table ``[launch]`` of a configuration: how the GPUs are divided between servers and learner."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
@@ -10,6 +9,7 @@ from pydantic import Field
 from nlac_bench.errors import ConfigError
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.settings import Settings, explain_unknown
+from nlac_bench.untrusted import read_toml
 
 TABLE = "launch"
 """The name of the table. ``nlac-bench run`` ignores it."""
@@ -99,8 +99,10 @@ def _table(path: Path) -> dict[str, object]:
     if path.suffix == ".json":
         return {}
     try:
-        table = tomllib.loads(path.read_bytes().decode("utf-8")).get(TABLE, {})
-    except (OSError, ValueError, RecursionError) as error:
+        table = read_toml(path).get(TABLE, {})
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
+    except ValueError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error}") from error
     if not isinstance(table, Mapping):
         raise ConfigError(f"{path}: {TABLE} must be a table of settings, not {table!r:.200}")

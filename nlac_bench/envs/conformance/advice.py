@@ -7,7 +7,7 @@ import gymnasium
 from nlac_bench.envs.adapter import PlainEnv, reports_success
 from nlac_bench.envs.conformance.play import MakeEnv
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.errors import Terminated
+from nlac_bench.errors import SIGNALS
 
 
 def advise(make_env: MakeEnv) -> list[str]:
@@ -20,9 +20,9 @@ def advise(make_env: MakeEnv) -> list[str]:
     try:
         with contextlib.closing(make_env()) as env:
             return [*_about_policy(env), *_about_splits(env, make_env), *_about_training(env)]
-    except Terminated:
+    except SIGNALS:
         raise
-    except (Exception, SystemExit):  # any exception of the environment fails the checks
+    except BaseException:  # any exception of the environment fails the checks
         return []
 
 

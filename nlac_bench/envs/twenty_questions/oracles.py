@@ -11,12 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from nlac_bench.envs.datasets import read_bytes
+from nlac_bench.envs.datasets import MAX_FILE_BYTES, read_bytes
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import DataError, EnvInfraError
 from nlac_bench.redaction import redactor
 from nlac_bench.simulators.oracle20 import Formula, World
 from nlac_bench.types import ChatFn, Message, Usage
+from nlac_bench.untrusted import parse_json, read_untrusted
 
 ATTEMPTS = 3
 """Number of times a model is asked before a reply that is not an answer raises EnvInfraError."""
@@ -163,27 +164,33 @@ class ReplayOracle:
     def __init__(self, world: World, recording: str | os.PathLike[str]) -> None:
         self.world = world
         self.path = Path(recording)
-        self._answers: dict[tuple[str, str], bool | None] = {}
         content = read_bytes(self.path)
         self._sha256 = sha256(content).hexdigest()
+        self._answers = self.parse(self.path, content)
+
+    @staticmethod
+    def parse(path: Path, content: bytes) -> dict[tuple[str, str], bool | None]:
+        """Return the answers in the ``content`` of a recording; raises DataError as the class."""
+        answers: dict[tuple[str, str], bool | None] = {}
         for number, line in enumerate(content.splitlines(), 1):
             try:
-                row = json.loads(line)
+                row = parse_json(line)
                 key, yes = (row["object"], row["question"]), yes_or_no(row["answer"])
                 unknown = says_unknown(row["answer"]) or not row.get("known", True)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise DataError(
-                    f"{self.path}, line {number}: not a recorded answer ({described(error)})"
+                    f"{path}, line {number}: not a recorded answer ({described(error)})"
                 ) from error
             if yes is None and not unknown:
                 raise DataError(
-                    f"{self.path}, line {number}: answer {row['answer']!r:.80} is neither yes nor no nor "
+                    f"{path}, line {number}: answer {row['answer']!r:.80} is neither yes nor no nor "
                     f"{SAID[None]!r}"
                 )
-            if self._answers.setdefault(key, None if unknown else yes) != (None if unknown else yes):
+            if answers.setdefault(key, None if unknown else yes) != (None if unknown else yes):
                 raise DataError(
-                    f"{self.path}, line {number}: an earlier line has another answer to {key[1]!r:.200}"
+                    f"{path}, line {number}: an earlier line has another answer to {key[1]!r:.200}"
                 )
+        return answers
 
     def conditions(self) -> dict[str, str]:
         """Return the hash of the recording; the recording does not name the oracle that gave its answers."""
@@ -204,8 +211,19 @@ class ReplayOracle:
         return OracleAnswer(self._answers[key])
 
 
+def _regular(path: Path) -> bytes:
+    try:
+        return read_untrusted(path, MAX_FILE_BYTES)
+    except OSError as error:
+        raise DataError(f"{path} cannot be a recording: {error.strerror}") from None
+
+
 class Recorder:
-    """Wraps another oracle and appends its answers to a file that ``ReplayOracle`` reads."""
+    """Wraps another oracle and appends its answers to a file that ``ReplayOracle`` reads.
+
+    Raises:
+        DataError: the file exists and is not such a recording, or is a link; or it cannot be written.
+    """
 
     def __init__(self, inner: Oracle, world: World, path: str | os.PathLike[str]) -> None:
         self.name, self.remote = inner.name, inner.remote
@@ -213,6 +231,9 @@ class Recorder:
         self.world = world
         self.path = Path(path)
         self._written: set[tuple[int, str]] = set()
+        if os.path.lexists(self.path):
+            lines = _regular(self.path).splitlines()
+            ReplayOracle.parse(self.path, b"\n".join([*lines[:1], *lines[-1:]]))  # many copies are made
 
     def conditions(self) -> dict[str, str]:
         """Return the conditions of the inner oracle."""
@@ -225,6 +246,9 @@ class Recorder:
             self._written.add((hidden, question))
             row = {"object": self.world.names[hidden], "question": question,
                    "answer": SAID[answer.yes], "known": answer.known}  # fmt: skip
-            with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(redactor().json(json.dumps(row, ensure_ascii=False)) + "\n")
+            try:
+                with self.path.open("a", encoding="utf-8") as stream:
+                    stream.write(redactor().json(json.dumps(row, ensure_ascii=False)) + "\n")
+            except OSError as error:
+                raise DataError(f"cannot write to the recording {self.path}: {error.strerror}") from None
         return answer

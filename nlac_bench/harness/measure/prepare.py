@@ -17,6 +17,7 @@ from nlac_bench.harness.measure.official_tasks import NEEDS_USER, USER_FIX
 from nlac_bench.harness.measure.simulator import simulator
 from nlac_bench.harness.measure.training_checks import check_training
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT, validates_apart
+from nlac_bench.harness.measure.weights import weights_of
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.seeds import Planned, plan_episodes
 from nlac_bench.rollout.agent import Agent
@@ -89,6 +90,7 @@ def prepare(config: RunConfig) -> Prepared:
     planned = outline(config)
     environments, world = planned.environments, planned.environments.measured.played_world
     engine = None if config.agent in FLOORS else policy_engine(config)
+    weights = None if engine is None else weights_of(config.model)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
     if config.train is not None:
         methods.find(config.agent).check_engine(engine, config.model)
@@ -108,6 +110,7 @@ def prepare(config: RunConfig) -> Prepared:
         subject={
             "agent": config.agent,
             "model": config.model,
+            **({} if weights is None else {"weights": weights}),
             "engine": engine_name(engine) if engine else None,
             "prompts": agents.prompt_hashes(agent),
             "temperature": config.temperature if engine else None,

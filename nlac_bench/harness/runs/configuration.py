@@ -1,7 +1,5 @@
 """The configuration of a run, read from command line options, a TOML file or an earlier run's config.json."""
 
-import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -14,7 +12,8 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.harness.runs.secrets import refuse_known_secrets
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
-from nlac_bench.settings import Settings, explain_unknown
+from nlac_bench.settings import Settings, explain_unknown, kinds
+from nlac_bench.untrusted import MAX_SETTINGS_BYTES, read_json, read_toml
 
 EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
 VLLM_OPTIONS = ("gpu_memory_utilization", "tensor_parallel_size", "max_model_len")
@@ -279,6 +278,29 @@ class RunConfig(Settings):
             raise ConfigError(f"--{name.replace('_', '-')} {fault}") from None
 
 
+def wrong_setting(stored: Mapping[str, object]) -> str | None:
+    """Return which setting of a stored configuration has a wrong type, or None.
+
+    Settings that this version does not know, and bounds, are not checked: the run can still be read.
+    """
+    for name, field in RunConfig.model_fields.items():
+        value = stored.get(name)
+        wanted = (dict,) if name == "train" else tuple(map(_plain_kind, kinds(field.annotation)))
+        right = isinstance(value, (*wanted, int) if float in wanted else wanted)
+        if value is not None and (not right or (isinstance(value, bool) and bool not in wanted)):
+            words = " or ".join(dict.fromkeys(_KINDS[kind] for kind in wanted))
+            return f"{name} must be {words}, got {value!r:.80}"
+    return None
+
+
+_KINDS = {str: "text", int: "a whole number", float: "a number", dict: "an object", bool: "true or false"}
+
+
+def _plain_kind(kind: Any) -> Any:
+    """Return the type of the values of ``kind``, a type or a ``Literal`` of texts."""
+    return kind if isinstance(kind, type) else str
+
+
 def read_config(path: Path) -> dict[str, Any]:
     """Return the settings of a TOML file, or of a run's ``config.json``.
 
@@ -288,9 +310,10 @@ def read_config(path: Path) -> dict[str, Any]:
         ConfigError: the file cannot be read, contains a secret, or has an unknown setting.
     """
     try:
-        raw = path.read_bytes()
-        values = json.loads(raw) if path.suffix == ".json" else tomllib.loads(raw.decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        values = read_json(path, MAX_SETTINGS_BYTES) if path.suffix == ".json" else read_toml(path)
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
+    except ValueError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error}") from error
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")

@@ -10,6 +10,7 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.redaction import Redactor
 from nlac_bench.rollout.usage import amount
 from nlac_bench.types import Episode, Turn, Usage
+from nlac_bench.untrusted import parse_json
 
 MAX_LINE_BYTES = 64 * 2**20
 """Maximum length of a line; forty turns of 128k-token prompts with their ids are shorter."""
@@ -50,14 +51,11 @@ def parse_line(line: bytes) -> dict[str, Any]:
     """Return the JSON object on one line.
 
     Raises:
-        ValueError: the line is not a JSON object, or is too long or nested too deeply.
+        ValueError: the line is not a JSON object, has a key twice, or is too long or nested too deeply.
     """
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"line of {len(line):,} bytes; the maximum is {MAX_LINE_BYTES:,}")
-    try:
-        row = json.loads(line)
-    except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+    row = parse_json(line)
     if not isinstance(row, dict):
         raise ValueError(f"expected a JSON object, got {type(row).__name__}")
     return row

@@ -21,16 +21,17 @@ one seed of an algorithm is trained and measured in one world. A run can be resu
 subject and plan are unchanged.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from nlac_bench.harness.runs.episode_json import EpisodeFormatError, episode_from_row
-from nlac_bench.harness.runs.lines import RunFolderError, read_lines, refuse_special
+from nlac_bench.harness.runs.configuration import wrong_setting
+from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, EpisodeFormatError, episode_from_row
+from nlac_bench.harness.runs.lines import DamagedFolderError, RunFolderError, read_lines
 from nlac_bench.harness.runs.seeds import Planned, first_duplicate
 from nlac_bench.types import Episode
+from nlac_bench.untrusted import read_json
 
 FORMAT = 1
 
@@ -62,9 +63,12 @@ class RunFolder:
                 f"format {FORMAT}; open it with the version that wrote it"
             )
         if problem := _problem_of(manifest):
-            raise RunFolderError(f"{folder / 'manifest.json'} is damaged: {problem}; restore the file")
+            raise DamagedFolderError(f"{folder / 'manifest.json'} is damaged: {problem}; restore the file")
+        config = _read_object(folder / "config.json")
+        if problem := wrong_setting(config):
+            raise DamagedFolderError(f"{folder / 'config.json'} is damaged: {problem}; restore the file")
         plan = tuple(Planned(task, trial, seed) for task, trial, seed in manifest["plan"])
-        return cls(folder, _read_object(folder / "config.json"), manifest, plan)
+        return cls(folder, config, manifest, plan)
 
     @property
     def conditions(self) -> Mapping[str, Any]:
@@ -86,7 +90,7 @@ class RunFolder:
         """Yield the recorded episodes as plain dicts, in the order in which they ended, read one at a time.
 
         Raises:
-            RunFolderError: a line is damaged, or an episode was not planned or is recorded twice.
+            DamagedFolderError: a line is damaged, or an episode was not planned or is recorded twice.
         """
         for row, _ in self.episode_lines():
             yield row
@@ -95,24 +99,26 @@ class RunFolder:
         """Yield the recorded episodes, read one at a time.
 
         Raises:
-            RunFolderError: as ``rows``, or a line contains JSON that is not an episode.
+            DamagedFolderError: as ``rows``, or a line contains JSON that is not an episode.
         """
         for row in self.rows():
             try:
                 yield episode_from_row(row)
             except EpisodeFormatError as error:
-                raise RunFolderError(f"{self.path / 'episodes.jsonl'}, {row_key(row)}: {error}") from error
+                raise DamagedFolderError(
+                    f"{self.path / 'episodes.jsonl'}, {row_key(row)}: {error}"
+                ) from error
 
     def errors(self) -> Iterator[dict[str, Any]]:
         """Yield the recorded infrastructure errors, oldest first.
 
         Raises:
-            RunFolderError: a line is damaged, or names no episode.
+            DamagedFolderError: a line is damaged, or names no episode.
         """
         path = self.path / "errors.jsonl"
         for row, _ in read_lines(path):
             if not isinstance(row.get("task_id"), str) or not isinstance(row.get("trial"), int):
-                raise RunFolderError(
+                raise DamagedFolderError(
                     f"{path} contains the episode {row.get('task_id')!r:.80}, trial "
                     f"{row.get('trial')!r:.80}; expected text and a number: restore the file, or remove it"
                 )
@@ -136,17 +142,17 @@ class RunFolder:
         for row, end in read_lines(path):
             key = row_key(row)
             if key not in planned or row.get("seed") != planned[key]:
-                raise RunFolderError(
+                raise DamagedFolderError(
                     f"{path} contains {key} with seed {row.get('seed')!r}, which was not planned; the file "
                     "or manifest.json was altered: restore it"
                 )
             if isinstance(env, str) and row.get("env") != env:
-                raise RunFolderError(
+                raise DamagedFolderError(
                     f"{path} contains {key} of environment {row.get('env')!r:.200}, but the run plays "
                     f"{env!r:.200}; the file or config.json was altered: restore it"
                 )
             if key in seen:
-                raise RunFolderError(
+                raise DamagedFolderError(
                     f"{path} contains {key} twice; the file was altered: delete one of the lines"
                 )
             seen.add(key)
@@ -166,6 +172,10 @@ def _problem_of(manifest: Mapping[str, Any]) -> str | None:
     for section, name in (("conditions", "env"), ("subject", "agent")):
         if not isinstance(manifest[section].get(name), str):
             return f"{section}.{name} must be text, got {manifest[section].get(name)!r:.80}"
+    for section, name in (("conditions", "env_args"), ("subject", "prompts"), ("subject", "train")):
+        value = manifest[section].get(name)
+        if value is not None and not isinstance(value, dict):
+            return f"{section}.{name} must be an object, got {value!r:.80}"
     for session in manifest["sessions"] or [None]:
         if not isinstance(session, dict) or not isinstance(session.get("packages"), dict | list):
             return f"sessions must be a non-empty list of objects with packages, got {session!r:.80}"
@@ -183,12 +193,13 @@ _JSON = {dict: "an object", list: "a list"}
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        refuse_special(path)
-        content = json.loads(path.read_bytes())
+        content = read_json(path, MAX_LINE_BYTES)
     except FileNotFoundError:
         raise RunFolderError(f"{path.parent} is not a run folder: {path.name} is missing") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunFolderError(f"{path} cannot be read ({error})") from None
+    except OSError as error:
+        raise DamagedFolderError(f"{path} cannot be read ({error.strerror}); restore the file") from None
+    except ValueError as error:
+        raise DamagedFolderError(f"{path} cannot be read ({error}); restore the file") from None
     if not isinstance(content, dict):
-        raise RunFolderError(f"{path} must contain a JSON object, not a {type(content).__name__}")
+        raise DamagedFolderError(f"{path} must contain a JSON object, not a {type(content).__name__}")
     return content

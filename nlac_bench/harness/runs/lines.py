@@ -1,18 +1,19 @@
 """Reads and appends JSON lines safely (kill -9, full disk, incomplete last line), and locks a folder."""
 
+import contextlib
 import fcntl
 import os
 import socket
-import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.files import replace_file
+from nlac_bench.files import replace_content, written_beside
 from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, parse_line
+from nlac_bench.untrusted import open_untrusted
 
 FSYNC_SECONDS = 1.0
 """Minimum time between two calls of fsync. Every line reaches the kernel before ``append`` returns, so
@@ -22,6 +23,10 @@ episodes are then played again."""
 
 class RunFolderError(NlacBenchError):
     """Raised when a run folder cannot be created, continued, written or read."""
+
+
+class DamagedFolderError(RunFolderError):
+    """Raised when a file of a run cannot be read as what it should be; ``resume`` cannot read it either."""
 
 
 class Appender:
@@ -92,7 +97,8 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
     skipped.
 
     Raises:
-        RunFolderError: a readable line follows an unreadable one, so the file was altered.
+        DamagedFolderError: the file cannot be read, or a readable line follows an unreadable one, so that the
+            file was altered.
     """
     damaged: tuple[int, str] | None = None
     end = 0
@@ -106,33 +112,20 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
             damaged = damaged or (number, str(error))
             continue
         if damaged is not None:
-            raise RunFolderError(
+            raise DamagedFolderError(
                 f"{path} line {damaged[0]} is damaged ({damaged[1]}). A crash is not the reason, because "
                 "readable lines follow it; restore the file, or delete that line and resume the run"
             )
         yield row, end
 
 
-def refuse_special(path: Path) -> None:
-    """Check that ``path`` is a regular file: reading a pipe or a device may never end.
-
-    Raises:
-        RunFolderError: ``path`` is a folder, a pipe, a socket or a device.
-        FileNotFoundError: ``path`` does not exist.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):
-        kind = "folder" if path.is_dir() else "pipe or device"
-        raise RunFolderError(f"{path} is a {kind}, not a file; restore the file, or remove the {kind}")
-
-
 def _raw_lines(path: Path) -> Iterator[bytes]:
     try:
-        refuse_special(path)
-        stream: IO[bytes] = path.open("rb")
+        stream = open_untrusted(path)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise RunFolderError(f"{path} cannot be read ({error.strerror})") from error
+        raise DamagedFolderError(f"{path} cannot be read ({error.strerror})") from error
     with stream:
         # The size is bounded: a file without line ends is read in pieces, which then fail to parse.
         while line := stream.readline(MAX_LINE_BYTES + 1):
@@ -145,12 +138,9 @@ def write_atomically(path: Path, text: str) -> None:
     Raises:
         RunFolderError: the file cannot be written; its previous content is intact.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        draft.write_text(text, encoding="ascii")
-        replace_file(draft, path)
+        replace_content(path, text.encode("ascii"))
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise RunFolderError(
             f"cannot write {path} ({error.strerror}); free disk space or choose another --out"
         ) from error
@@ -168,6 +158,29 @@ def make_folder(path: Path) -> None:
         raise RunFolderError(
             f"cannot create the folder {path} ({error.strerror}); choose another --out"
         ) from error
+    _refuse_unwritable(path)
+
+
+@contextlib.contextmanager
+def new_files(folder: Path, remove: Iterable[str] = ()) -> Iterator[Path]:
+    """Yield a folder whose files are moved to ``folder`` at the end: see ``files.written_beside``.
+
+    Raises:
+        RunFolderError: the files cannot be written; nothing in ``folder`` was changed.
+    """
+    if folder.is_dir():
+        _refuse_unwritable(folder)
+    try:
+        with written_beside(folder, remove) as draft:
+            yield draft
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot write to {folder} ({error.strerror}); nothing there was changed: free disk space, or "
+            "choose another --out"
+        ) from error
+
+
+def _refuse_unwritable(path: Path) -> None:
     if not os.access(path, os.W_OK | os.X_OK):
         raise RunFolderError(
             f"cannot write to the folder {path} (permission denied); change its permissions, or choose "

@@ -150,6 +150,8 @@ class RunWriter:
             if plan is not None and tuple(plan) != run.plan:
                 changed.append(_plan_difference(run.plan, plan))
             refuse_changed(folder, changed)
+            for _ in run.episodes():  # an episode that nothing can read would stop every later command
+                pass
             writer = cls(run, lock)  # reads all files, so a damaged folder is refused before it is written to
             for appender in writer._files.values():
                 undo.callback(appender.close)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.harness.runs.lines import make_folder
+from nlac_bench.harness.runs.lines import new_files
 from nlac_bench.leaderboards.boards import Board
 from nlac_bench.reports.boards.formats import NOTHING, across, amount, duration, plain, sort_value
 from nlac_bench.reports.boards.rows import RowView
@@ -18,11 +18,12 @@ from nlac_bench.reports.figures.figure import cell_text
 from nlac_bench.reports.pages.render import environment
 from nlac_bench.reports.pages.text import csv_text
 from nlac_bench.stats.tables import number
+from nlac_bench.untrusted import read_json, read_untrusted
 
 LISTING = "boards.json"
 """The file with all numbers and the names of the board's files; a later build reads it to find old files."""
 _OUR_FILE = re.compile(r"(index|[a-z0-9][a-z0-9_.-]{0,140}-(models|algorithms))\.(html|md|csv)")
-_MAX_LISTING_BYTES = 64 * 2**20
+_MAX_FILE_BYTES = 256 * 2**20
 
 
 def render_boards(boards: Sequence[Board]) -> dict[str, str]:
@@ -62,17 +63,14 @@ def differing(files: Mapping[str, str], folder: Path) -> list[str]:
 
 
 def write_boards(files: Mapping[str, str], folder: Path) -> None:
-    """Write ``files`` to ``folder``; remove the files of boards that an earlier build has listed there.
+    """Write ``files`` to ``folder``, all or none, and remove those of boards that an earlier build listed.
 
     Raises:
-        NlacBenchError: the folder cannot be created or written to.
+        NlacBenchError: the folder cannot be created or written to, or has a link with the name of a file.
     """
-    stale = _stale(files, folder)
-    make_folder(folder)
-    for name, text in files.items():
-        (folder / name).write_bytes(text.encode())
-    for name in stale:
-        (folder / name).unlink()
+    with new_files(folder, remove=_stale(files, folder)) as draft:
+        for name, text in files.items():
+            (draft / name).write_bytes(text.encode())
 
 
 def _stale(files: Mapping[str, str], folder: Path) -> list[str]:
@@ -82,22 +80,26 @@ def _stale(files: Mapping[str, str], folder: Path) -> list[str]:
         NlacBenchError: there is a listing that no build has written.
     """
     listing = folder / LISTING
-    if not listing.is_file():
-        return []
     try:
-        with listing.open("rb") as stream:
-            result = json.loads(stream.read(_MAX_LISTING_BYTES))
+        result = read_json(listing, _MAX_FILE_BYTES)
         names = {name for board in result["boards"] for name in board["files"]}
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise NlacBenchError(
-            f"{listing} was not written by leaderboard build ({error}): name another --out, or remove it"
+            f"{listing} was not written by leaderboard build ({reason}): name another --out, or remove it"
         ) from None
     ours = {name for name in names if isinstance(name, str) and _OUR_FILE.fullmatch(name)}
     return sorted(name for name in ours - set(files) if (folder / name).is_file())
 
 
 def _bytes_at(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
+    """Return the content of a file; None if there is none, or it is no file that a build has written."""
+    try:
+        return read_untrusted(path, _MAX_FILE_BYTES)
+    except OSError:
+        return None
 
 
 _FORMATS = {
@@ -122,6 +124,7 @@ def _board_csv(view: BoardView) -> str:
 
 def _csv_row(row: RowView) -> list[object]:
     entry, place, numbers = row.entry, row.places, row.entry.numbers
+    weights = entry.subject.weights
     tokens = {name: spent for name, _, _, spent, _ in row.token_rows}
     return [
         row.standing or "ranked",
@@ -130,7 +133,7 @@ def _csv_row(row: RowView) -> list[object]:
         entry.entry_id,
         row.agent,
         entry.subject.model,
-        entry.subject.revision,
+        entry.subject.revision or (None if weights is None else f"sha256:{weights.sha256}"),
         None if row.training == NOTHING else row.training,
         len(entry.outcomes) or None,
         row.success,

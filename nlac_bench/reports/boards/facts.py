@@ -146,6 +146,12 @@ def subject_facts(entry: Entry) -> Facts:
     ]
     if subject.worlds is not None:
         facts.append(("Worlds", ", ".join(map(str, subject.worlds))))
+    if subject.weights is not None:
+        made = subject.weights.run
+        facts.append(("Weights, SHA-256", subject.weights.sha256))
+        facts.append(
+            ("Manifest of their training, SHA-256", NOTHING if made is None else made.manifest_sha256)
+        )
     facts += [(f"Prompt {name}", digest) for name, digest in sorted(subject.prompts.items())]
     if subject.training is not None:
         facts += [

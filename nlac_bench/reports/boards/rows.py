@@ -114,13 +114,19 @@ class RowView:
     @property
     def model(self) -> str:
         subject = self.entry.subject
-        return " @ ".join(filter(None, (subject.model, subject.revision)))
+        weights = None if subject.weights is None else f"weights {subject.weights.sha256[:12]}"
+        return " @ ".join(filter(None, (subject.model, subject.revision, weights)))
 
     @property
     def training(self) -> str:
         training = self.entry.subject.training
         if training is None and self.level == "reported":
             return NOTHING  # a publication has its own name for the method
+        weights = self.entry.subject.weights
+        if training is None and weights is not None and weights.run is not None:
+            made = weights.run
+            seed = "" if made.seed is None else f", seed {made.seed}"
+            return f"{made.agent} on {made.env}{seed}"
         if training is None:
             seeds = len(self.entry.outcomes)
             return "none" if seeds < 2 else f"none, {seeds} seeds"

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nlac_bench.reports.pages.svg import GREY, PALETTE, drawing, inline_svg
-from nlac_bench.reports.pages.text import csv_text, visible
+from nlac_bench.reports.pages.text import csv_text
+from nlac_bench.visible import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup

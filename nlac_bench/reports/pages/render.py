@@ -12,7 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from nlac_bench.reports.pages.text import LONGEST_LINE, markdown, visible
+from nlac_bench.reports.pages.text import LONGEST_LINE, markdown
+from nlac_bench.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from nlac_bench.errors import MissingError
-from nlac_bench.reports.pages.text import visible
+from nlac_bench.visible import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup

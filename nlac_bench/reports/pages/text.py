@@ -8,31 +8,18 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
+from nlac_bench.visible import visible
+
 LONGEST_LINE = 10_000
 """Lines with more characters than this are folded."""
 
-# Unicode's property Default_Ignorable_Code_Point (DerivedCoreProperties.txt), which has the bidirectional
-# controls and all characters without width; then control characters, line and paragraph separators,
-# annotation marks, the blank Braille pattern, and surrogates, which UTF-8 cannot encode.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\u2800\ud800-\udfff]"
-)
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$:]|(?<=[wW]{3})\.")
 # At the beginning of a paragraph: a heading, a list, a rule, the line under a heading; spaces make it code.
 _BLOCK = re.compile(r"^(\d{1,9}(?=[.)])|)([.)+-](?=\s|$)|[#=]|-(?=[\s-]*$))")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-_FORMULA = tuple("=+-@＝＋－＠")
-
-
-def visible(text: str) -> str:
-    """Return ``text`` with invisible characters replaced by their code points: ``⟨U+202E⟩``.
-
-    These are the bidirectional controls, the characters without width, and the control characters except
-    newline and tab.
-    """
-    return _INVISIBLE.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", text)
+# Programs also begin a cell after a semicolon or a tab, where their separator is another one than the comma.
+_FORMULA = re.compile(r"""(^|[;\t\n])([\s"']*)(?=[=+\-@＝＋－＠])""")
+_EMAIL = re.compile(r"(?<=[\w.+-])@(?=[\w-])")
 
 
 def folded(line: str) -> list[str]:
@@ -51,6 +38,7 @@ def markdown(text: str) -> str:
         for piece in folded(line):
             escaped = _BLOCK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", piece))
             escaped = re.sub(r'[&<>"]', lambda match: _HTML[match.group()], escaped)
+            escaped = _EMAIL.sub("<span>@</span>", escaped)  # GitHub links addresses also after a backslash
             lines.append(re.sub(r"^ ", "&nbsp;", escaped))
     return "<br>".join(lines)
 
@@ -58,8 +46,9 @@ def markdown(text: str) -> str:
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     r"""Return a table as CSV (RFC 4180, lines end with ``\n``) that a spreadsheet cannot take for formulas.
 
-    A string that begins with ``= + - @``, a tab or a line break gets a leading apostrophe, as OWASP's "CSV
-    Injection" recommends. Numbers are written as they are; None gives an empty cell.
+    An apostrophe is written before ``= + - @`` at the beginning of a string, and after a semicolon, a tab or
+    a line break in it, and before a tab or a line break at its beginning, as OWASP's "CSV Injection"
+    recommends. Numbers are written as they are; None gives an empty cell.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -72,4 +61,5 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = visible(value)
-    return f"'{text}" if text.startswith(("\t", "\n")) or text.lstrip().startswith(_FORMULA) else text
+    safe = _FORMULA.sub(lambda m: f"{m[1]}{m[2]}'" if m[1] else f"'{m[2]}", text)
+    return f"'{safe}" if safe.startswith(("\t", "\n")) else safe

@@ -1,19 +1,17 @@
 """The parts of a report, and how it is written: as one HTML file, or as figures and tables for a paper."""
 
-import contextlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from nlac_bench.errors import ConfigError, NlacBenchError
-from nlac_bench.files import replace_file
-from nlac_bench.harness.runs.lines import make_folder
+from nlac_bench.files import replace_content
+from nlac_bench.harness.runs.lines import new_files
 from nlac_bench.redaction import redact
 from nlac_bench.reports.figures.figure import Figure, Format, Table, cell_text
 from nlac_bench.reports.pages.render import render_html
-from nlac_bench.reports.pages.text import visible
+from nlac_bench.visible import visible
 
 T = TypeVar("T")
 
@@ -91,14 +89,10 @@ def write_page(report: ReportPage, path: Path) -> None:
     if path.suffix != ".html" or path.is_dir():
         raise ConfigError(f"--out {path}: expected the name of a file that ends with .html")
     text = report.to_html()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        replace_file(draft, path)
+        replace_content(path, text.encode())
     except OSError as error:
-        with contextlib.suppress(OSError):  # the folder may not exist
-            draft.unlink()
         raise NlacBenchError(f"cannot write {path} ({error.strerror}); choose another --out") from error
 
 
@@ -116,17 +110,14 @@ def write_files(report: ReportPage, folder: Path, form: Format) -> list[Path]:
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"--out {folder}: expected a folder for the files of --format {form}, found a file")
     files: list[Path] = []
-    try:
-        make_folder(folder)
+    with new_files(folder) as draft:
         if form != "csv":
             for name, figure in _unique((figure.name, figure) for figure in report.figures()):
                 files.append(folder / f"{name}.{form}")
-                figure.save(files[-1], form)
+                figure.save(draft / files[-1].name, form)
         for name, table in _unique(report.numbers()):
             files.append(folder / f"{name}.csv")
-            files[-1].write_text(redact(table.to_csv()), encoding="utf-8")
-    except OSError as error:
-        raise NlacBenchError(f"cannot write to {folder} ({error.strerror}); choose another --out") from error
+            (draft / files[-1].name).write_text(redact(table.to_csv()), encoding="utf-8")
     return files
 
 

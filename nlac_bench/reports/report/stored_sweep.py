@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from nlac_bench.harness.runs.lines import RunFolderError, refuse_special
+from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.reports.figures.curves import MethodCurves, Reference
 from nlac_bench.reports.figures.forest import ForestRow, Kind
 from nlac_bench.stats.estimates import Estimate
@@ -15,8 +15,12 @@ from nlac_bench.stats.seed_errors import approximate_note, is_approximate
 from nlac_bench.training.curve import AXES, Tested, TrainedSeed
 from nlac_bench.training.metrics_row import fault_of
 from nlac_bench.training.untrained import BASE
+from nlac_bench.untrusted import parse_json, read_untrusted
 
 COMPARISON = "comparison.json"
+_MAX_BYTES = 64 * 2**20
+_MAX_VALUES = 500_000
+"""pydantic keeps a description of every fault, with about a kilobyte for each value that is wrong."""
 
 
 class _Stored(BaseModel):
@@ -100,8 +104,9 @@ class StoredSweep(_Stored):
         """
         path = folder / COMPARISON
         try:
-            refuse_special(path)
-            return cls.model_validate_json(path.read_bytes())
+            data = read_untrusted(path, _MAX_BYTES)
+            parse_json(data, values=_MAX_VALUES)
+            return cls.model_validate_json(data)
         except OSError as error:
             raise RunFolderError(f"{path} cannot be read ({error.strerror})") from None
         except ValidationError as error:
@@ -111,6 +116,8 @@ class StoredSweep(_Stored):
                 f"{path} is damaged ({where}: {fault['msg']}); write it with `nlac-bench sweep FILE.toml"
                 f" --out {folder} --report-only`"
             ) from None
+        except ValueError as error:
+            raise RunFolderError(f"{path} is damaged ({error}); write it again") from None
 
     def envs(self) -> list[str]:
         """Return the environments in their order."""

@@ -14,8 +14,11 @@ from typing import Any
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
 from nlac_bench.simulators.math_grader.grader import Grade, Grader
+from nlac_bench.untrusted import open_untrusted, parse_json
 
 _WANTED = 'name a file of JSON lines, each with "gold" and "pred"'
+MAX_LINE_BYTES = 64 * 2**20
+_MAX_VALUES = 1_000_000
 _AHEAD = 64  # rows per worker that are read before the first of them is written
 
 
@@ -48,7 +51,7 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
         with (
             Grader(timeout_s=timeout_s, workers=workers) as grader,
             ThreadPoolExecutor(workers) as threads,
-            partial.open("w", encoding="utf-8") as output,
+            partial.open("x", encoding="utf-8") as output,
         ):
             waiting: deque[tuple[dict[str, Any], Future[Grade] | None]] = deque()
 
@@ -89,31 +92,23 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
 def _check_input(path: Path) -> None:
     """Raise DataError if the file cannot be read, before anything is written."""
     try:
-        with path.open("rb") as lines:
+        with open_untrusted(path) as lines:
             lines.read(1)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror or error}); {_WANTED}") from error
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is out of range")
-    return value
-
-
 def _rows(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield each row with its error, or an empty string."""
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+    with open_untrusted(path) as lines:
+        for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b""), 1):
             if not line.strip():
                 continue
+            if len(line) > MAX_LINE_BYTES:
+                raise DataError(f"{path}, line {number} has more than {MAX_LINE_BYTES:,} bytes; {_WANTED}")
             try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                # NaN and 1e999 are not JSON and cannot be written as JSON.
-                row = json.loads(text, parse_constant=_finite, parse_float=_finite)
-                json.dumps([[[[row]]]])  # a row that can be read may be nested too deep to be written
-            except (ValueError, RecursionError) as error:
+                row = parse_json(line, values=_MAX_VALUES, finite=True)
+            except ValueError as error:
                 yield {"line": number}, f"line {number} is not JSON ({error})"[:300]
                 continue
             if not isinstance(row, dict):

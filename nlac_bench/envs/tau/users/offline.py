@@ -9,6 +9,7 @@ from typing import ClassVar, Self, TypedDict
 
 import numpy as np
 
+from nlac_bench.envs.datasets import read_bytes
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.users.base import UserKind
 from nlac_bench.errors import DataError, EnvInfraError
@@ -144,8 +145,8 @@ def load_conversations(path: Path) -> list[RecordedConversation]:
         DataError: the file is missing or a line is not a conversation; the message names the line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_bytes(path).decode("utf-8").splitlines()
+    except (DataError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: recorded conversations cannot be read ({error})") from error
     conversations = []
     for number, line in enumerate(lines, 1):

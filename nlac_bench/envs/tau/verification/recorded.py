@@ -22,6 +22,7 @@ from nlac_bench.envs.tau.invoke import invoke
 from nlac_bench.envs.tau.reward import TauGrader
 from nlac_bench.errors import DataError, UnknownIdError
 from nlac_bench.simulators.customer import STOP
+from nlac_bench.untrusted import open_untrusted
 
 MAX_LINE_BYTES = 64 * 2**20
 SHOWN_DIFFERENCES = 10
@@ -102,7 +103,7 @@ def verify_expected(data_dir: str | os.PathLike[str], expected_file: str | os.Pa
 
 def _records(path: Path) -> Iterator[tuple[int, Any]]:
     try:
-        with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as stream:
+        with open_untrusted(path) as file, gzip.open(file) if path.suffix == ".gz" else file as stream:
             number = 0
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1

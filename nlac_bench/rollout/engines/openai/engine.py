@@ -283,7 +283,10 @@ class OpenAIEngine:
                 max_retries=0,  # ``Retries`` repeats requests, with jitter and typed errors
                 timeout=openai.Timeout(None, connect=_CONNECT_S),
                 default_headers={"Accept-Encoding": "identity"},  # against decompression bombs
-                http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [raise_for_status]}),
+                http_client=openai.DefaultAsyncHttpxClient(
+                    event_hooks={"response": [raise_for_status]},
+                    follow_redirects=False,  # prompts, and custom headers with keys, would go elsewhere
+                ),
             )
             connection = _Connection(client, asyncio.Semaphore(self.concurrency))
             self._connections[loop] = connection

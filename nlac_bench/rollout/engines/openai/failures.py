@@ -29,7 +29,7 @@ class EngineSetupError(NlacBenchError):
 
 
 class HttpFailure(openai.OpenAIError):
-    """A reply with an error status; its body was read up to a limit."""
+    """A reply with an error status, its body read up to a limit; of a redirect, ``body`` is the address."""
 
     def __init__(self, status: int, retry_after: float | None, body: bytes) -> None:
         super().__init__(f"HTTP {status}")
@@ -39,6 +39,12 @@ class HttpFailure(openai.OpenAIError):
 def refusal(failure: HttpFailure, host: str, model: str, redacted: Callable[[str], str]) -> Exception:
     """Convert a reply with an error status to an exception; ``redacted`` removes secrets from the message."""
     message = failure.body.decode("utf-8", "replace")
+    if failure.status < 400:
+        return EngineSetupError(
+            f"HTTP {failure.status} from {host}: it redirects to {redacted(message)!r}. Redirects are not "
+            "followed, because prompts and keys would go to another address; if you trust that server, pass "
+            "its address as --base-url"
+        )
     code = ""
     with contextlib.suppress(ValueError, RecursionError):
         data = json.loads(message)
@@ -63,9 +69,11 @@ def refusal(failure: HttpFailure, host: str, model: str, redacted: Callable[[str
 
 
 async def raise_for_status(response: Any) -> None:
-    """Read an error's body up to a limit and raise, before the SDK reads the whole body."""
-    if response.status_code < 400:
+    """Raise for redirects, and for errors with the beginning of the body, which the SDK would read whole."""
+    if response.status_code < 300:
         return
+    if response.status_code < 400:
+        raise HttpFailure(response.status_code, None, response.headers.get("location", "").encode()[:500])
     body = bytearray()
     parts: AsyncIterator[bytes] = response.aiter_bytes()
     async for part in parts:

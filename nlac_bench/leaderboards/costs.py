@@ -1,0 +1,100 @@
+"""Checks that the costs of a run are those of a model that acted: calls and tokens of each action.
+
+They refuse a run of an agent without a model that was given another name, and counts that do not fit the
+texts. They do not prove which model acted.
+"""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from nlac_bench import tiny
+from nlac_bench.agents import methods
+from nlac_bench.agents.names import FLOORS, PROMPTED
+from nlac_bench.harness.measure.engines import local_model
+from nlac_bench.harness.measure.tiny_defaults import is_tiny
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.types import Episode, Turn, Usage
+
+_SLACK, _SLACK_SHARE = 4, 0.1
+"""The excess of a text's tokens over the count that is accepted: a model need not sample the tokens that the
+tokenizer makes of the same text."""
+
+
+def has_model(config: RunConfig) -> bool:
+    """Return whether the agent of ``config`` acts with a model."""
+    if config.agent in FLOORS:
+        return False
+    return config.model is not None or config.agent in (*PROMPTED, *methods.names())
+
+
+def faults_of_costs(run: RunFolder) -> Iterator[str]:
+    """Yield actions without a call of the model, runs without tokens, and counts that do not add up."""
+    total = 0
+    if run.subject.get("engine") is None:
+        yield "no engine is stated, from which the agent sampled"
+    for episode in run.episodes():
+        where = _name(episode)
+        spent = Usage()
+        for number, turn in enumerate(episode.turns, 1):
+            if turn.role != "policy":
+                continue
+            spent += turn.usage
+            if turn.played and turn.text and turn.usage.calls < 1:
+                yield f"{where}: the action of turn {number} was made without a call of the model"
+            if fault := _fault_of_ids(turn):
+                yield f"{where}: turn {number} has {fault}"
+        stated = episode.usage.get("policy", Usage())
+        counts = [(u.calls, u.prompt_tokens, u.completion_tokens) for u in (spent, stated)]
+        if counts[0] != counts[1]:
+            yield f"{where}: {counts[1]} calls and tokens are stated, {counts[0]} follow from its turns"
+        total += spent.completion_tokens
+    if not total:
+        yield "no token was generated in any episode; the server must report the tokens of its replies"
+
+
+def tokenizer_at_hand(config: RunConfig) -> Tokenizer | None:
+    """Return the tokenizer of the run's model if that is embedded, or in a folder of this machine.
+
+    Returns:
+        None also for a trained agent with an embedded model, which samples numbers in place of identifiers:
+        its texts have other tokens than those that it sampled.
+    """
+    model = config.model
+    if model is None or not (model in tiny.FOLDERS or Path(model).is_dir()):
+        return None
+    if config.agent in methods.names() and is_tiny(model):
+        return None
+    from nlac_bench.rollout.engines.hf.loading import load_tokenizer  # transformers takes seconds
+
+    return load_tokenizer(local_model(model))
+
+
+def faults_of_tokens(run: RunFolder, tokenizer: Tokenizer) -> Iterator[str]:
+    """Yield the actions whose text has more tokens than were counted."""
+    for episode in run.episodes():
+        for number, turn in enumerate(episode.turns, 1):
+            if turn.role == "policy" and (fault := _fault_of_text(turn, tokenizer)):
+                yield f"{_name(episode)}: turn {number} has {fault}"
+
+
+def _fault_of_ids(turn: Turn) -> str | None:
+    counted = turn.usage.completion_tokens
+    if turn.output_ids is None or turn.usage.calls != 1 or len(turn.output_ids) == counted:
+        return None
+    return f"{len(turn.output_ids)} sampled tokens, and states {counted}"
+
+
+def _fault_of_text(turn: Turn, tokenizer: Tokenizer) -> str | None:
+    counted = turn.usage.completion_tokens
+    text = str(turn.info.get("full_text", turn.text))
+    needed = len(tokenizer(text, add_special_tokens=False)["input_ids"])
+    if needed <= math.ceil(counted * (1 + _SLACK_SHARE)) + _SLACK:
+        return None
+    return f"a text of {needed} tokens, and states {counted}"
+
+
+def _name(episode: Episode) -> str:
+    return f"task {episode.task_id!r:.200}, trial {episode.trial}"
