@@ -35,15 +35,15 @@ def replace_folder(new: Path, path: Path) -> None:
     old = _replaced(path)
     if not path.exists():
         new.rename(path)
-    elif _exchange(new, path):
-        _delete(old)
+    elif exchange(new, path):
+        delete(old)
         old = new
     else:
-        _delete(old)
+        delete(old)
         path.rename(old)
         new.rename(path)
     sync(path.parent)
-    _delete(old)
+    delete(old)
 
 
 def replace_content(path: Path, content: bytes) -> None:
@@ -125,7 +125,7 @@ def sync(path: Path) -> None:
         os.close(fd)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def exchange(one: Path, other: Path) -> bool:
     """Exchange the names of two folders in one step; False if the system or the file system cannot do it."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     if rename is None:
@@ -152,7 +152,7 @@ def _replaced(path: Path) -> Path:
     return path.with_name(f".{path.name}.replaced")
 
 
-def _delete(path: Path) -> None:
+def delete(path: Path) -> None:
     if path.is_symlink():
         path.unlink()
     else:

@@ -29,7 +29,7 @@ def content(path: Path) -> set[str]:
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """Every fsync and rename, in order."""
     done: list[tuple[str, str]] = []
-    fsync, rename, replace, exchange = os.fsync, os.rename, os.replace, files._exchange
+    fsync, rename, replace, exchange = os.fsync, os.rename, os.replace, files.exchange
 
     def synced(fd: int) -> None:
         done.append(("fsync", Path(f"/proc/self/fd/{fd}").readlink().name))
@@ -45,7 +45,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(os, "rename", named("rename", rename))
     monkeypatch.setattr(os, "replace", named("rename", replace))
-    monkeypatch.setattr(files, "_exchange", named("exchange", exchange))
+    monkeypatch.setattr(files, "exchange", named("exchange", exchange))
     return done
 
 
@@ -91,8 +91,8 @@ def test_a_death_at_any_step_leaves_old_or_new(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", dying(os.fsync))
         patch.setattr(os, "rename", dying(os.rename))
-        patch.setattr(files, "_delete", dying(files._delete))
-        patch.setattr(files, "_exchange", dying(files._exchange if can_exchange else lambda *_: False))
+        patch.setattr(files, "delete", dying(files.delete))
+        patch.setattr(files, "exchange", dying(files.exchange if can_exchange else lambda *_: False))
         try:
             files.replace_folder(new, path)
         except DiedError:
@@ -111,7 +111,7 @@ def test_a_death_at_any_step_leaves_old_or_new(
 
 def test_the_kernel_exchanges_names_here(tmp_path: Path) -> None:
     one, other = folder(tmp_path / "one", "1"), folder(tmp_path / "other", "2")
-    if not files._exchange(one, other):
+    if not files.exchange(one, other):
         pytest.skip("this file system cannot exchange two names")
     assert content(one) == {"2"} and content(other) == {"1"}
 

@@ -45,8 +45,8 @@ def sampled(
     monkeypatch.setattr(drafts, "MOST", most)
     engine = HFEngine(model, TOKENIZER, **options)
     decoder, passes = engine.decoders["policy"], []
-    original = decoder._step
-    decoder._step = lambda: passes.append(1) or original()  # type: ignore[method-assign,func-returns-value]
+    original = decoder.forward_step
+    decoder.forward_step = lambda: passes.append(1) or original()  # type: ignore[method-assign,func-returns-value]
     found = answers(engine, asked) + answers(engine, asked)
     generated = engine.generated_tokens
     engine.close()

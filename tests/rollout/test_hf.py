@@ -129,7 +129,7 @@ def test_conversations_reuse_what_is_cached_and_stay_exact(make: Callable[..., H
 def count_tokens(engine: HFEngine) -> list[int]:
     """Filled with the size of each forward pass."""
     decoder, sizes = engine.decoders["policy"], []
-    original = decoder._forward
+    original = decoder.forward
 
     def forward(
         first: int, pieces: Sequence[Sequence[int]], starts_R: np.ndarray, columns: int
@@ -137,7 +137,7 @@ def count_tokens(engine: HFEngine) -> list[int]:
         sizes.append(len(pieces) * max(map(len, pieces)))
         return original(first, pieces, starts_R, columns)
 
-    decoder._forward = forward  # type: ignore[method-assign]
+    decoder.forward = forward  # type: ignore[method-assign]
     return sizes
 
 

@@ -513,7 +513,7 @@ def test_a_conversation_stays_at_its_replica_and_new_ones_go_where_least_is_done
     places = asyncio.run(run())
     assert all(len(place) == 1 for place in places)
     assert sorted(min(place) for place in places) == ["0"] * 4 + ["1"] * 4 + ["2"] * 4
-    assert [len(pool._router._places), set(pool._router._running.values())] == [0, {0}], "all is forgotten"
+    assert [len(pool.router.places), set(pool.router.running.values())] == [0, {0}], "all is forgotten"
 
 
 def test_tasks_of_a_conversation_share_its_replica_until_that_has_far_more_to_do() -> None:

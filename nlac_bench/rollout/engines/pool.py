@@ -52,7 +52,7 @@ class EnginePool:
 
     def __init__(self, replicas: Sequence[Replica]) -> None:
         self.replicas = tuple(replicas)
-        self._router = Router(len(self.replicas))
+        self.router = Router(len(self.replicas))
         self._closed = False
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ class EnginePool:
         for result in results:
             if isinstance(result, NlacBenchError):
                 raise result
-        if not self._router.replicas:
+        if not self.router.replicas:
             raise self._none_left()
         return min((slope for slope in results if isinstance(slope, float)), default=None)
 
@@ -140,7 +140,7 @@ class EnginePool:
 
     async def _ask(self, ask: Callable[[Replica], Awaitable[T]], samples: int) -> T:
         """Call ``ask`` with a replica; if that is lost, with another one."""
-        while (number := self._router.begin(samples)) is not None:
+        while (number := self.router.begin(samples)) is not None:
             try:
                 return await ask(self.replicas[number])
             except EngineError as error:
@@ -148,14 +148,14 @@ class EnginePool:
                     raise
                 self.leave_out(number, error)
             finally:
-                self._router.end(number, samples)
+                self.router.end(number, samples)
         raise self._none_left()
 
     def _sync_one(
         self, number: int, source: SharedSource, version: int, slot: Slot
     ) -> NlacBenchError | float | None:
         """Return the result or the error of one replica; None for a replica that is left out."""
-        replica, used = self.replicas[number], number in self._router.replicas
+        replica, used = self.replicas[number], number in self.router.replicas
         try:
             slope = replica.sync(source, version, slot)
         except SyncError as error:
@@ -170,13 +170,13 @@ class EnginePool:
             self.leave_out(number, error)
             return None
         if not used:
-            self._router.admit(number)
+            self.router.admit(number)
             tell(f"{replica!r} has the weights of version {version} and is used again")
         return slope
 
     def leave_out(self, number: int, error: EngineError) -> None:
-        if self._router.leave_out(number):
-            left = len(self._router.replicas)
+        if self.router.leave_out(number):
+            left = len(self.router.replicas)
             text = f"{error}; its requests go to the other replicas, of which {left} are left"
             tell(redact(text if left else f"{error}; no replica is left"))
 

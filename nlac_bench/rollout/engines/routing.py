@@ -44,45 +44,45 @@ class Router:
 
     def __init__(self, replicas: int) -> None:
         self._lock = threading.Lock()
-        self._running = dict.fromkeys(range(replicas), 0)
-        self._places: weakref.WeakKeyDictionary[Conversation, int] = weakref.WeakKeyDictionary()
+        self.running = dict.fromkeys(range(replicas), 0)
+        self.places: weakref.WeakKeyDictionary[Conversation, int] = weakref.WeakKeyDictionary()
 
     @property
     def replicas(self) -> tuple[int, ...]:
         """The replicas that requests are sent to."""
-        return tuple(self._running)
+        return tuple(self.running)
 
     def begin(self, samples: int) -> int | None:
         """Return the replica for a request of ``samples`` in the current context; None if none is left."""
         conversation = _current.get()
         with self._lock:
-            if not self._running:
+            if not self.running:
                 return None
-            place = None if conversation is None else self._places.get(conversation)
-            least = min(self._running.values())
-            if place not in self._running or self._running[place] > least + OVERLOAD:
+            place = None if conversation is None else self.places.get(conversation)
+            least = min(self.running.values())
+            if place not in self.running or self.running[place] > least + OVERLOAD:
                 place = self._least_loaded()
             if conversation is not None:
-                self._places[conversation] = place
-            self._running[place] += samples
+                self.places[conversation] = place
+            self.running[place] += samples
             return place
 
     def end(self, replica: int, samples: int) -> None:
         """Take into account that a request has ended."""
         with self._lock:
-            if replica in self._running:
-                self._running[replica] = max(0, self._running[replica] - samples)
+            if replica in self.running:
+                self.running[replica] = max(0, self.running[replica] - samples)
 
     def leave_out(self, replica: int) -> bool:
         """Send no further requests to ``replica``; return whether requests were sent to it until now."""
         with self._lock:
-            return self._running.pop(replica, None) is not None
+            return self.running.pop(replica, None) is not None
 
     def admit(self, replica: int) -> None:
         """Send requests to ``replica`` again after ``leave_out``."""
         with self._lock:
-            self._running.setdefault(replica, 0)
+            self.running.setdefault(replica, 0)
 
     def _least_loaded(self) -> int:
-        conversations = list(self._places.values())
-        return min(self._running, key=lambda number: (self._running[number], conversations.count(number)))
+        conversations = list(self.places.values())
+        return min(self.running, key=lambda number: (self.running[number], conversations.count(number)))

@@ -92,10 +92,10 @@ class Grader:
         self._slots: queue.LifoQueue[_Slot] = queue.LifoQueue()
         for _ in range(self.workers):
             self._slots.put(_Slot())
-        self._running: set[WorkerProcess] = set()
+        self.running: set[WorkerProcess] = set()
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(self, _stop, self._running)
+        self._finalizer = weakref.finalize(self, _stop, self.running)
 
     def grade(self, gold: str, pred: str) -> Grade:
         """Grade one case; blocks until a worker is free and has finished.
@@ -193,13 +193,13 @@ class Grader:
                 raise EnvInfraError("the grader is closed; make a new Grader or use default_grader()")
             wall_s = _WALL_FACTOR * max(self.timeout_s, _LEAST_S)
             fresh = WorkerProcess(_MODULE, self.memory_mb, wall_s)
-            self._running.add(fresh)
+            self.running.add(fresh)
         return fresh
 
     def _discard(self, worker: WorkerProcess) -> None:
         worker.stop()
         with self._lock:
-            self._running.discard(worker)
+            self.running.discard(worker)
 
     def close(self) -> None:
         """Terminate the workers; `grade` raises EnvInfraError for a case that is being graded."""
@@ -228,7 +228,7 @@ class Grader:
     def _after_fork(self) -> None:
         """Close the child's copies of the connections to the parent's workers, which continue to run."""
         self._finalizer.detach()
-        for worker in self._running:
+        for worker in self.running:
             worker.let_go()
         self._prepare()
 

@@ -217,7 +217,7 @@ def test_closing_a_grader_that_judges_is_an_infrastructure_error(grader: Grader,
 def test_a_long_answer_to_a_stopped_worker_does_not_block(grader: Grader) -> None:
     """A request that is larger than the pipe's buffer cannot be written to a process that does not read."""
     assert grader.grade(GOLD, RIGHT).correct is True
-    os.kill(next(iter(grader._running)).pid, signal.SIGSTOP)
+    os.kill(next(iter(grader.running)).pid, signal.SIGSTOP)
     assert grader.grade(GOLD, "y" * 199_000 + r" \boxed{7+x}").correct is True
 
 

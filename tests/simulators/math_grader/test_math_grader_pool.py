@@ -179,7 +179,7 @@ def test_a_killed_parent_leaves_no_worker(busy: bool) -> None:
 def test_exit_ends_the_default_grader() -> None:
     script = (
         "import os; from nlac_bench.simulators.math_grader.grader import grade, default_grader;"
-        "print(grade('x+1', '1+x').correct, [w.pid for w in default_grader()._running][0])"
+        "print(grade('x+1', '1+x').correct, [w.pid for w in default_grader().running][0])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     correct, pid = done.stdout.split()

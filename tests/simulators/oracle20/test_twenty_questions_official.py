@@ -232,10 +232,10 @@ def test_further_names_of_official_objects_win(official: TwentyQuestionsEnv) -> 
 @pytest.mark.official
 def test_every_object_has_features(official: TwentyQuestionsEnv) -> None:
     """Every object, official or embedded, has a list in ``kb/features/``."""
-    said = official.world._said
+    said = official.world.said
     assert all(len(stems) >= 4 for stems in said)
     embedded = embedded_world()
-    assert all(len(stems) >= 4 for stems in embedded._said)
+    assert all(len(stems) >= 4 for stems in embedded.said)
 
 
 @pytest.mark.official

@@ -119,14 +119,14 @@ class Decoder:
         that end.
         """
         with self._threads.for_step():
-            return self._step()
+            return self.forward_step()
 
-    def _step(self) -> int:
+    def forward_step(self) -> int:
         rows = self.active
         starts_R = self._lengths_S[: len(rows)].copy()
         pieces = [[*row.tail(1), *self._proposed(row)] for row in rows]
         width = max(map(len, pieces))
-        logits_RQV = self._forward(0, pieces, starts_R, width)
+        logits_RQV = self.forward(0, pieces, starts_R, width)
         counts_R = np.zeros(len(rows), dtype=np.int64)
         going = list(range(len(rows)))  # rows whose proposals were drawn so far
         for q in range(width):
@@ -236,10 +236,10 @@ class Decoder:
             for slot, start, end in zip(range(first, last), starts_R, ends_R, strict=True)
         ]
         with self._threads.for_pass(len(pieces) * width * self._parameters):
-            self._forward(first, pieces, starts_R, 1)
+            self.forward(first, pieces, starts_R, 1)
         self._lengths_S[first:last] = np.minimum(starts_R + width, ends_R)
 
-    def _forward(
+    def forward(
         self, first: int, pieces: Sequence[Sequence[int]], starts_R: np.ndarray, columns: int
     ) -> torch.Tensor:
         """Compute the tokens ``pieces`` of the slots from ``first`` on, each from position ``starts_R`` on.

@@ -75,7 +75,7 @@ class World:
         said: Sequence[frozenset[str]] = (),
     ) -> None:
         self.kb = kb
-        self._said = said
+        self.said = said
         self.data = data
         self._reopen = reopen
         self.lexicon = lexicon
@@ -132,7 +132,7 @@ class World:
         for key, named in self._more_nouns.items():
             for i in np.flatnonzero(named > 0):
                 implied[i] |= content(key)
-        return Features(self._said, [frozenset(stems) for stems in implied])
+        return Features(self.said, [frozenset(stems) for stems in implied])
 
     def read(self, words: tuple[str, ...]) -> Formula:
         """Return the formula of a question, given as tokens; cached."""
