@@ -19,7 +19,7 @@ MAX_OTHER_VALUES = 200_000
 """Largest number of values beside the outcomes of tasks: pydantic describes each one that is wrong, in about
 a kilobyte."""
 _LINE = 120
-_SHORT_HASH = 12
+SHORT_HASH = 12
 """Number of hexadecimal digits in the ids of entries that earlier versions wrote; new ids have all 64."""
 
 
@@ -97,7 +97,7 @@ def wrong_ids(entry: Entry) -> list[str]:
     return [
         f"{name} is {given}, but the entry's content has {right}"
         for name, given, right in ids
-        if given not in (right, right[: _SHORT_HASH - 64])
+        if given not in (right, right[: SHORT_HASH - 64])
     ]
 
 

@@ -21,7 +21,14 @@ from nlac_bench.leaderboards.checks import (
     trusted_config,
 )
 from nlac_bench.leaderboards.entry import Entry, Provenance, Relation
-from nlac_bench.leaderboards.entry_file import MAX_ENTRY_BYTES, EntryError, entry_text, explained, sealed
+from nlac_bench.leaderboards.entry_file import (
+    MAX_ENTRY_BYTES,
+    SHORT_HASH,
+    EntryError,
+    entry_text,
+    explained,
+    sealed,
+)
 from nlac_bench.leaderboards.from_run import (
     board_key,
     command,
@@ -171,10 +178,13 @@ def refuse_faults(derived: Derived, *, partial: bool) -> None:
 def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
     """Write one file per entry to the folder ``out``; nothing is written if one of them cannot be.
 
+    An entry that is there already under the shorter ids of an earlier version keeps them.
+
     Raises:
         EntryError: a file of that name exists with other content, or is a link.
         RunFolderError: the folder cannot be written to.
     """
+    entries = [_with_stored_ids(entry, out) for entry in entries]
     paths = [out / f"{entry.entry_id}.json" for entry in entries]
     texts: dict[Path, str] = {}
     for path, entry in zip(paths, entries, strict=True):
@@ -188,6 +198,12 @@ def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
         for path, text in texts.items():
             (draft / path.name).write_text(text, encoding="ascii")
     return paths
+
+
+def _with_stored_ids(entry: Entry, out: Path) -> Entry:
+    """Return ``entry`` with shorter ids if ``out`` has a file of that name."""
+    ids = {"entry_id": entry.entry_id[: SHORT_HASH - 64], "board_id": entry.board_id[: SHORT_HASH - 64]}
+    return entry.model_copy(update=ids) if (out / f"{ids['entry_id']}.json").is_file() else entry
 
 
 def _differs(path: Path, text: str) -> bool:

@@ -1,6 +1,7 @@
 """Imported, reported and floor entries are made by commands, and stand outside the family of tests."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,17 @@ def test_the_same_sources_make_the_same_bytes(results: Path, tmp_path: Path) -> 
     kept.main(["--leaderboards", str(LEADERBOARDS), "--out", str(tmp_path)])
     for path in sorted(results.rglob("*.json")):
         assert (tmp_path / path.relative_to(results)).read_bytes() == path.read_bytes()
+
+
+def test_stored_entries_keep_their_shorter_ids(tmp_path: Path) -> None:
+    stored = sorted((LEADERBOARDS / "results" / "reported").glob("*.json"))
+    (tmp_path / "reported").mkdir()
+    for path in stored:
+        shutil.copy(path, tmp_path / "reported")
+    kept.main(["--leaderboards", str(LEADERBOARDS), "--out", str(tmp_path)])
+    after = sorted((tmp_path / "reported").iterdir())
+    assert [path.name for path in after] == [path.name for path in stored]
+    assert all(a.read_bytes() == b.read_bytes() for a, b in zip(after, stored, strict=True))
 
 
 def test_a_floor_is_played_and_replayed(tmp_path: Path) -> None:
