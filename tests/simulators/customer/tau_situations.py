@@ -12,6 +12,7 @@ from typing import Any
 from nlac_bench.envs.tau.domain import Domain, Task, load_official
 from nlac_bench.envs.tau.embedded import load_embedded
 from nlac_bench.envs.tau.users.official_train import script_of, vocabulary_of
+from nlac_bench.envs.tau.users.profile import profile_of
 from nlac_bench.simulators.customer.intent.goals import Goal, Item, Script
 
 NEXT = Goal("ask", question="whether you have a shop in Lisbon", answer=r"\blisbon\b")
@@ -55,6 +56,7 @@ def situations(name: str, data: str = "embedded", stride: int = 1) -> Iterator[S
     vocabulary = vocabulary_of(domain) if data == "official" else {}
     for task in tasks[::stride]:
         script = (task.intent or {}).get("script") or script_of(task.instruction, vocabulary)
+        script = dataclasses.replace(script, profile=profile_of(domain.tables, task.user_id))
         for goal in script.goals:
             if goal.kind != "other" and not goal.forbidden:
                 plain = dataclasses.replace(goal, change=None, fallback=None)

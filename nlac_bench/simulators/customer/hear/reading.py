@@ -31,7 +31,7 @@ from nlac_bench.simulators.customer.hear.topics import topics
 class MessageReading:
     """A parsed message of an agent.
 
-    ``claims`` are the units that state or propose something (without open questions, conditions and
+    ``parts`` are all units, ``claims`` those that state or propose something (without open questions, conditions and
     consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
     question in the same order, ``reports`` the units that say that something has been done, ``slips`` those
     that state a mistake of the agent and its correction. ``confirm``: the message asks for a yes;
@@ -40,6 +40,7 @@ class MessageReading:
     """
 
     text: str
+    parts: tuple[Unit, ...]
     claims: tuple[Unit, ...]
     proposed: tuple[Unit, ...]
     questions: tuple[Unit, ...]
@@ -241,6 +242,7 @@ def read(message: str) -> MessageReading:
     offered = transfers and _offers_transfer(parts, text)
     return MessageReading(
         text=text,
+        parts=tuple(parts),
         claims=tuple(unit for claim in claims if (unit := _in_stock(claim)).text),
         proposed=tuple(proposed),
         questions=tuple(part for part, _ in questions),

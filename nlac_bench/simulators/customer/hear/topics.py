@@ -28,7 +28,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("name", any_of(
         r"\b(full|first|last|your|sur|family) ?names?\b", r"\bname (and|on|\+|&)",
-        r"\bwho am i (speaking|talking)",
+        r"\bwhom? (am|do|have) i\b.*\b(speak|talk|chat|pleasure|assist|help)",
     )),
     ("user_id", any_of(
         r"\b(user|customer|client|account|profile|member|membership|loyalty|login|log-in|"
@@ -78,7 +78,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("items", any_of(r"\b(?:only|just) (?:some|part|certain|a few|a couple)\b(?! (?:time|more|minutes|"
     r"moments))",)),
     ("reason", any_of(
-        r"\breasons?\b", r"\bwhy\b", r"\bwhat (?:prompted|made you|led you|caused)\b", (
+        r"\breasons?\b", r"\bwhy\b", r"\bcauses?\b", r"\bhow come\b", r"\bwhat (?:prompted|made you|led you|caused)\b", (
             r"\bwhat (exactly )?(happened|went wrong)\b"
         ), r"\bmistake\b", r"\bno longer need",
     )),
@@ -135,6 +135,10 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\binsur",
     )),
     ("request", any_of(
+        r"\bon your mind\b", r"\bwhat('s| is| was) (it|this|that) (all )?(about|that you)", r"\bwalk me through\b",
+        r"\bgo on\b", r"\ball ears\b|\bi'm listening\b", r"\bdescribe\b.*\b(concern|issue|problem|request|situation)",
+        r"^((ok|okay|yes|sure|please|alright|right|great)\W+)*(shoot|continue|carry on|proceed)\W*$",
+        r"\bwhat('s| is) (up|going on|wrong|the (matter|issue|problem|trouble|story))\b",
         r"\b(how|what|anything).*\b(can|may|could) (i|we) (help|assist|do)",
         r"\bwhat (is|was) your (request|issue|question)",
         r"\bwhat (would|do) you (like|want|need)( me)?( to do)?\??$", r"\bhow can i\b", (

@@ -134,8 +134,37 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """An order or a reservation, as its owner remembers it.
+
+    ``amounts``: its total and the price of each item. ``route``: the airports, origin first.
+    """
+
+    id: str
+    items: tuple[Item, ...] = ()
+    amounts: tuple[float, ...] = ()
+    address: Mapping[str, str] | None = None
+    route: tuple[str, ...] = ()
+    legs: tuple[Leg, ...] = ()
+    cabin: str | None = None
+    passengers: tuple[Passenger, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the user knows about itself beside its requests; it confirms this, but does not volunteer it."""
+
+    email: str | None = None
+    membership: str | None = None
+    address: Mapping[str, str] | None = None
+    payments: tuple[str, ...] = ()
+    """The payment methods: ids, kinds, brands and last digits."""
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Script:
-    """A complete user: identity, goals in order, and how much the first message says.
+    """A complete user: identity, goals in order, what it knows, and how much the first message says.
 
     ``opening``: with ``all`` the first message states the identity and the whole first request, with
     ``request`` the request without the identity, with ``bare`` only the topic.
@@ -145,3 +174,4 @@ class Script:
     goals: tuple[Goal, ...]
     opening: Literal["all", "request", "bare"] = "all"
     vocabulary: Vocabulary = field(default_factory=dict)
+    profile: Profile = Profile()

@@ -1,9 +1,10 @@
 """Implements the answers of the scripted user: details of its request, choices, its identity."""
 
+import re
 from collections.abc import Set
 
 from nlac_bench.simulators.customer.compare import check, choices
-from nlac_bench.simulators.customer.hear import actions, naming
+from nlac_bench.simulators.customer.hear import actions, identity, naming
 from nlac_bench.simulators.customer.hear.identity import IDENTITY
 from nlac_bench.simulators.customer.hear.reading import MessageReading
 from nlac_bench.simulators.customer.hear.structure import joined
@@ -83,7 +84,17 @@ class Answers(Moves):
         self._now.given |= {speech.identity_key(asks, self._script.person)}
 
     def _known_identity(self, heard: MessageReading) -> bool:
-        """Return whether the message shows the identity and asks for a yes: "your email is …, right?"."""
+        """Return whether the message shows the user's identity, rightly, and asks only whether it is right."""
         person = self._script.person
-        known = [value.lower() for value in (person.email, person.user_id) if value]
-        return heard.confirm and any(value in heard.text for value in known)
+        email = person.email or self._script.profile.email
+        own = (f"{person.first_name} {person.last_name}", email, person.user_id, person.zip)
+        return (
+            heard.confirm
+            and not actions.names_action(joined(heard.claims))
+            and any(value and value.lower() in joined(heard.claims) for value in own)
+            and any(identity.wants_identity(unit.text) or _WHO.search(unit.text) for unit in heard.claims)
+            and not heard.left_open & IDENTITY
+        )
+
+
+_WHO = re.compile(r"\b(?:speaking|talking|chatting) (?:with|to)\b|\byou(?:'re| are)\b|\bare you\b")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
-from nlac_bench.simulators.customer.compare import check, choices, goods, outcome
+from nlac_bench.simulators.customer.compare import check, choices, covered, goods, outcome
 from nlac_bench.simulators.customer.hear import actions, naming, signals
 from nlac_bench.simulators.customer.hear.identity import IDENTITY, wants_identity
 from nlac_bench.simulators.customer.hear.reading import MessageReading, read
@@ -13,7 +13,7 @@ from nlac_bench.simulators.customer.intent import phrases as say
 from nlac_bench.simulators.customer.intent.goals import STOP, Goal, Script
 from nlac_bench.simulators.customer.speak import speech
 from nlac_bench.simulators.customer.speak.answers import Answers
-from nlac_bench.simulators.customer.speak.talk import MAX_REPLIES, VARIANTS, Talk
+from nlac_bench.simulators.customer.speak.talk import MAX_REPLIES, PATIENCE, VARIANTS, Talk
 
 
 class Customer(Answers):
@@ -82,12 +82,17 @@ class Customer(Answers):
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
         if self._now.refusals and any(signals.GIVE_UP.search(unit.text) for unit in heard.offers):
             return self._next(speech.ACCEPT)
+        doubts = covered.doubts(heard, goal, self._script)
+        if doubts:
+            return self._doubt(doubts, heard, goal)
         extras = actions.extras(heard.offers, heard.claims, goal, self._others)
         if extras:
             return self._decline(heard.without(extras), goal)
         if self._reported(heard, goal):
             wrong = check.misreported(heard, goal, self._script, self._now.goal, self._now.agreed)
             return self._object(wrong) if wrong else self._next(speech.THANKS)
+        if "request" in heard.asks and heard.confirm and not self._names_goal(heard, goal):
+            heard = replace(heard, confirm=False)  # "could you walk me through it?"
         proposes = (
             heard.confirm
             and not (identity or wants_identity(joined(heard.proposed)))
@@ -101,7 +106,11 @@ class Customer(Answers):
             return self._identify_again(heard, goal)
         if self._now.given and not proposes and heard.unidentified(introduced and not heard.confirm):
             return self._identify_again(heard, goal)
-        if identity and not self._known_identity(heard):
+        if self._known_identity(heard):
+            return self._tell(
+                heard.asks, f"{self._pick(speech.CORRECT)} {self._details(heard, {'request'}, goal)}"
+            )
+        if identity:
             return self._identify(heard, goal)
         if goal.kind == "ask" and outcome.answers(heard.claims, goal):
             return self._next(speech.THANKS)
@@ -114,6 +123,8 @@ class Customer(Answers):
 
     def _asked(self, heard: MessageReading, goal: Goal) -> str:
         """Answer a message that proposes nothing: questions, choices, notes, or nothing readable."""
+        if covered.puzzles(heard, goal, self._script):
+            return self._say_again(self._pick(speech.UNSURE))
         topics, told = self._told(heard, goal)
         if told:
             answered = {topic for topic in topics if speech.details([{topic}], goal, self._pick)}
@@ -241,6 +252,23 @@ class Customer(Answers):
         if goal.items and not naming.names_items(heard.claims, goal) and "items" not in self._now.told:
             yes = f"{yes} {speech.details([{'items'}], goal, self._pick)}"
         return self._say_again(self._ask_back(yes, goal))
+
+    def _doubt(self, doubts: Sequence[covered.Doubt], heard: MessageReading, goal: Goal) -> str:
+        """Object by name to what the user did not ask for, and answer the message's open questions."""
+        objections = [
+            objection for doubt in doubts if (objection := speech.objection(doubt.unit.text, doubt.start))
+        ]
+        asked = self._details(heard, {"request"}, goal)
+        told = speech.identity(heard.asks, self._script.person, self._pick) if heard.asks & IDENTITY else ""
+        rest = f"{told} {asked}".strip()
+        if not objections:
+            return self._say_again(f"{self._pick(speech.UNSURE)} {rest}".strip())
+        self._now.objected += 1
+        self._now.agreed = False
+        if self._now.objected > PATIENCE:
+            return self._leave(speech.HOPELESS)
+        again = rest or speech.want(goal, self._now.told | speech.SHORT, self._pick)
+        return f"No, {' '.join(dict.fromkeys(objections[:2]))} {again}"
 
     def _decline(self, heard: MessageReading, goal: Goal) -> str:
         """Decline an offer of something else as well, and answer the rest of the message."""

@@ -19,6 +19,7 @@ SURE = (
 )
 STAYS = ("Yes.", "Yes, please.")
 YES_ALL = ("Yes, that's all.", "Yes, that is all of it.", "Yes, nothing else.")
+CORRECT = ("Yes, that's right.", "Yes, that is correct.", "Yes, correct.")
 THAT_ONE = ("Yes, that's the one.", "Yes, that one.", "Yes, it is.")
 NOT_ALSO = ("No, thank you.", "No, thanks.", "No, thank you, not that.")
 THEN = (
@@ -42,6 +43,10 @@ UNCLEAR = (
     "Sorry, I don't quite follow.", "I'm not sure what you mean.", "Sorry, what do you need from me?",
     "Could you say that again, please?",
 )  # fmt: skip
+UNSURE = (
+    "I'm not sure, I don't know that. What does your system say?",
+    "No idea, I can't tell. What do you see in your system?",
+)
 HEARD = ("Okay.", "All right.", "Okay, thanks.", "Good.", "I see.")
 BEFORE = ("As I said before.", "I have said that already.", "That is what I said.")
 DONE = (
@@ -152,6 +157,40 @@ def details(asked: Iterable[Set[str]], goal: Goal, pick: say.Pick) -> str:
     topics = dict.fromkeys(topic for asks in asked for topic in _ORDER if topic in asks)
     texts = [text for topic in topics if (text := _detail(topic, goal, pick))]
     return " ".join(dict.fromkeys(texts))
+
+
+def objection(text: str, at: int) -> str:
+    """Return the objection to what a unit says around ``at``; empty if the user cannot know about it."""
+    acts = [act for act in _ACT.finditer(text, 0, at + 1) if not _CUT.search(text, act.end(), at)]
+    if acts and not text.endswith("?"):
+        clause = _CUT.split(text[acts[-1].end() :], maxsplit=1)[0]
+        if clause:
+            return f"I did not ask you to {_first_person(clause)}."
+    if text.endswith("?") or _SAID.search(text):
+        asked = [act for act in _ACT.finditer(text) if not _SAID.search(text)]
+        if asked and (clause := _CUT.split(text[asked[-1].end() :], maxsplit=1)[0]):
+            return f"I did not ask you to {_first_person(clause)}."
+        return "that is not right." if _SAID.search(text) else ""
+    begin = max((cut.end() for cut in _CUT.finditer(text, 0, at)), default=0)
+    return f'I did not ask for that: "{_CUT.split(text[begin:], maxsplit=1)[0].strip()}".'
+
+
+_ACT = re.compile(
+    r"\b(?:(?:i|we)(?:'ll|'d| will| would| can| could| shall| should| have to| am going to|'m going to| want to)|"
+    r"(?:shall|should|may|can|could) (?:i|we)|(?:want|like) (?:me|us) to|let (?:me|us))"
+    r"(?: (?:also|then|now|just|have to|need to|have|go ahead and|be able to|\w+ly))* (?!be\b|need\b|have\b)"
+)
+_CUT = re.compile(r"[.,;:?!](?=\s|$)| and (?=i\b|then\b|also\b|\w+ your\b)| - ")
+_SAID = re.compile(r"\b(?:you|your|yours|you're|you've|you'd)\b(?! (?:system|screen))")
+
+
+def _first_person(text: str) -> str:
+    """Return a part of an agent's sentence, in lower case, as the user says it: "your card" becomes "my card"."""
+    return _SECOND.sub(lambda match: _AS_USER[match[0]], text).strip()
+
+
+_AS_USER = {"your": "my", "yours": "mine", "you": "me", "me": "you", "my": "your", "us": "you", "our": "your"}
+_SECOND = re.compile(rf"\b(?:{'|'.join(_AS_USER)})\b")
 
 
 def once(text: str) -> str:

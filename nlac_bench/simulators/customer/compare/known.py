@@ -1,0 +1,101 @@
+"""Knows the words in which agents serve a request; whatever else a message speaks of is not part of it.
+
+``words.txt`` lists the stems of the words that agents use when they serve a request and do nothing else: a line
+for the words of any request, then one for each kind of goal. A word that is neither there nor among what the
+user knows about itself is strange to the request.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from nlac_bench.simulators.customer.intent.goals import AIRPORTS, Goal, Script
+
+_WORD = re.compile(r"(?<![\w#@./-])[a-z][a-z'-]*[a-z](?![\w@_-])")
+_TAIL = re.compile(r"(?:'(?:s|ll|d|re|ve|m)?|n't)$")
+_ENDINGS = (("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("ly", ""))
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """Return ``word``, in lower case, without the usual endings of English."""
+    word = _TAIL.sub("", word).strip("-'")
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word.removesuffix(ending) + instead
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+@lru_cache(maxsize=1)
+def vocabulary() -> Mapping[str, frozenset[str]]:
+    """Return the stems of each kind of goal, and of any request under ``any``."""
+    lines = files(__package__).joinpath("words.txt").read_text(encoding="utf-8").splitlines()
+    return {kind: frozenset(words.split()) for kind, _, words in (line.partition(": ") for line in lines)}
+
+
+class Known:
+    """The words that belong to a user's goal: those of its kind, and those of what the user knows about itself."""
+
+    def __init__(self, goal: Goal, script: Script) -> None:
+        words = vocabulary()
+        goods = tuple(script.vocabulary.get(thing.product, {}) for thing in goal.items)
+        self._text = " ".join(_texts((script.person, script.goals, script.profile, goods))).lower()
+        self._words = words["any"] | words.get(_kind(goal, script), frozenset()) | _own(self._text)
+
+    def strange(self, text: str) -> list[tuple[int, int]]:
+        """Return where ``text``, in lower case, has words that do not belong to the goal."""
+        return [
+            match.span() for match in _WORD.finditer(text)
+            if not (self._has(match[0]) or _ASIDE.match(text, match.end()) or match[0].endswith("ly")
+                    or (_ADDRESSED.search(text, 0, match.start()) and _CLOSES.match(text, match.end())))
+        ]  # fmt: skip
+
+    def says(self, value: str) -> bool:
+        """Return whether ``value`` is among what the user knows about itself and its requests."""
+        return re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", self._text) is not None
+
+    def _has(self, word: str) -> bool:
+        return stem(word) in self._words or all(stem(part) in self._words for part in word.split("-"))
+
+
+def _kind(goal: Goal, script: Script) -> str:
+    """Return the kind of ``goal``; that of a cancellation with the word for what is cancelled."""
+    if goal.kind in ("cancel", "ask"):
+        return f"{goal.kind}_{'airline' if script.person.user_id else 'retail'}"
+    return goal.kind
+
+
+_ASIDE = re.compile(
+    r"(?: (?:it|this|that|these|them|everything|all|through|on|ahead|away|now|for you|then|right|so|up|off))+"
+    r"(?:[.,;:?!]|$| (?:and|but|or|if|when|once)\b)"
+)
+"""After a verb without an object of its own: "shall i whack it through?"."""
+_ADDRESSED = re.compile(r", $")
+_CLOSES = re.compile(r"[.?!]|$")
+"""Around a word that addresses the user: "…, mate?"."""
+
+
+def _own(text: str) -> frozenset[str]:
+    """Return the stems of the words in what the user knows, and those of the cities of its airports."""
+    words = set(re.findall(r"[a-z][a-z'-]*[a-z]", text.replace("_", " ")))
+    cities = {
+        word for code, city in AIRPORTS.items() if code.lower() in words for word in city.lower().split()
+    }
+    return frozenset(map(stem, words | cities))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for pair in value.items() for part in pair for text in _texts(part))
+    elif isinstance(value, tuple):
+        yield from (text for part in value for text in _texts(part))
+    elif is_dataclass(value):
+        yield from (text for field in fields(value) for text in _texts(getattr(value, field.name)))
