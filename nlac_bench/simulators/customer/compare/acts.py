@@ -1,30 +1,51 @@
-"""Finds the verbs by which a sentence of an agent acts, or says that something will be or has been done."""
+"""Finds the verbs by which a sentence of an agent acts, or says what will be or has been done."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 _ADVERBS = (
-    r"(?:(?:also|now|then|just|simply|still|first|next|only|please|even|therefore|already|both|all|not|"
-    r"go ahead and|went ahead and|gone ahead and|go on and|be able to|be happy to|be glad to|happily|gladly|like to|"
+    r"(?:(?:also|now|then|just|simply|still|first|next|only|please|even|therefore|already|both|all|"
+    r"go ahead and|went ahead and|gone ahead and|go on and|be able to|be happy to|be glad to|like to|"
     r"love to|need to|have to|want to|going to|about to|able to|proceed to|\w+ly) )*"
 )
+_OBJECT = (
+    r"(?= (?:it|this|that|them|the|your|you|an?|all|both|every|any|one|two|another|only|just|order|reservation|"
+    r"\$|\d|[a-z]+_\d|[a-z]*\d[a-z\d]*\b))"
+)
 _ACT = re.compile(
-    r"\b(?:(?:i|we)(?:'ll|'d|'ve|'m|'re)?(?: (?:will|would|can|could|shall|should|may|might|must|have|had|am|are))?|"
-    r"(?:shall|should|may|can|could|must) (?:i|we)|(?:want|like|need|ask|wish) (?:me|us) to|for me to|"
-    rf"let (?:me|us)|let's) {_ADVERBS}(?P<verb>[a-z][a-z-]+)\b|"
-    r"\b(?:will|would|shall|should|can|could|gets?|is|are|was|were|has|have|be)(?: (?:also|now|then|all|both|"
-    rf"already|just|\w+ly))*(?: been| be| being)? {_ADVERBS}(?P<passive>[a-z]+(?:ed|t|n|wn))\b|"
-    rf"(?:\band|\bthen|,|;|^|:) {_ADVERBS}(?P<next>[a-z][a-z-]+)(?= (?:it|this|that|them|the|your|you|an?|all|both|"
-    r"every|any|one|two|another|only|just|order|reservation|\$|\d|[a-z]+_\d))"
+    r"\b(?:(?:i|we)(?:'ll|'d|'m|'re)?(?: (?:will|would|can|could|shall|should|may|might|must|am|are))?|"
+    r"(?:shall|should|may|can|could|must) (?:i|we)|(?:want|like|need|ask|wish|prefer) (?:(?:me|us) )?to|for me to|"
+    rf"let (?:me|us)|let's) {_ADVERBS}(?P<does>(?!not\b|never\b|no\b)[a-z][a-z-]+)\b(?!')|"
+    rf"(?:\b(?:and|then|or)|,|;|:|^) {_ADVERBS}(?P<next>(?!to\b|in\b|on\b|for\b|with\b|from\b|of\b|at\b|by\b|as\b)"
+    rf"[a-z][a-z-]+){_OBJECT}|"
+    r"\b(?:will|would|shall|should|can|could|gets?|is|are|was|were|has|have|be|i|we|i've|we've)(?: been| be| being)? "
+    rf"{_ADVERBS}(?P<done>[a-z]+(?:ed|[^e]nt|[^e]pt|put|set|made|done|bought|wn))\b"
 )
-_NEGATED = re.compile(
-    r"\b(?:not|never|cannot|nor|without|unless|if|once|after|before|until|when|nothing|no|only)\b[^,;:]*$|n't\b[^,;:]*$"
+_NOT = (
+    r"(?:\b(?:not|never|cannot|nor|without|unless|if|once|after|before|until|when|nothing|neither|no|only|must|was|were)\b|n't\b)"
+    r"[^,;:]*$"
 )
+_NEGATED = re.compile(_NOT)
 
 
-def acts(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the verbs of ``text``, in lower case, that act and are not negated or conditional, with their place."""
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A verb in a sentence; ``kind`` says where it stands: "I'll cancel" does, "… and cancel" is next, "… is
+    cancelled" is done.
+    """
+
+    verb: str
+    start: int
+    end: int
+    kind: str
+
+
+def acts(text: str) -> Iterator[Act]:
+    """Yield the verbs of ``text``, in lower case, that act and are neither negated nor conditional; of a verb after
+    "and" it is not known whether it is one.
+    """
     for match in _ACT.finditer(text):
-        place = match.lastgroup or "verb"
+        place = match.lastgroup or ""
         if not _NEGATED.search(text, max(0, match.start() - 40), match.start(place)):
-            yield match[place], match.start(place), match.end(place)
+            yield Act(match[place], *match.span(place), place)

@@ -14,11 +14,11 @@ from itertools import combinations
 
 from nlac_bench.simulators.counting import NUMBERS
 from nlac_bench.simulators.customer.compare.check import states_target
-from nlac_bench.simulators.customer.compare.known import Known
+from nlac_bench.simulators.customer.compare.known import Known, stem
 from nlac_bench.simulators.customer.hear.actions import ACTIONS, FITTING
 from nlac_bench.simulators.customer.hear.asking import WH, WH_START
 from nlac_bench.simulators.customer.hear.reading import MessageReading
-from nlac_bench.simulators.customer.hear.requests import is_choice
+from nlac_bench.simulators.customer.hear.requests import asks_for_value, is_choice
 from nlac_bench.simulators.customer.hear.structure import Unit
 from nlac_bench.simulators.customer.intent.goals import AIRPORTS, Goal, GoalKind, Record, Script
 
@@ -39,14 +39,15 @@ def doubts(heard: MessageReading, goal: Goal, script: Script) -> list[Doubt]:
     decides = heard.confirm or heard.announced or bool(heard.reports)
     rules: tuple[Callable[[str], Iterable[tuple[int, int]]], ...] = (
         known.strange,
-        lambda text: _other_acts(text, goal, script),
+        known.strange_acts,
+        lambda text: _other_acts(text, goal, script, known),
         lambda text: _charges(text, goal, record),
         lambda text: _facts(text, goal, script, record),
         lambda text: _numbers(text, known),
     )
     found = []
     for unit in heard.parts:
-        if _matters(unit, decides):
+        if _matters(unit, decides) and not (unit in heard.questions and asks_for_value(unit.text)):
             spans = [span for rule in rules for span in rule(unit.text)]
             found += [Doubt(unit, *span) for span in spans[:1]]
     if not found and heard.confirm and goal.kind in _CHANGES:
@@ -121,55 +122,84 @@ _KEEP = re.compile(
 # --- other actions ------------------------------------------------------------------------------
 
 
-def _other_acts(text: str, goal: Goal, script: Script) -> Iterator[tuple[int, int]]:
-    """Yield where ``text`` carries out an action that no goal of the user asks for."""
-    own = {action for other in script.goals for action in FITTING[other.kind]} | _IMPLIED.get(
-        goal.kind, set()
-    )
-    for act in _ACTS.finditer(text):
-        if _NEGATED.search(text, 0, act.start()):
-            continue
-        for action in _STRONG:
-            if action not in own and (match := ACTIONS[action].match(text, act.end())):
-                if not _MONEY.match(text, act.end()):
-                    yield match.span()
-    for match in _ADDED.finditer(text):
-        if _ATTRIBUTES.get(match[1].rstrip("s"), ()) and goal.kind not in _ATTRIBUTES[match[1].rstrip("s")]:
+def _other_acts(text: str, goal: Goal, script: Script, known: Known) -> Iterator[tuple[int, int]]:
+    """Yield where ``text`` acts on something that the goal leaves as it is, or carries out another action."""
+    own = {action for other in script.goals for action in FITTING[other.kind]} | _IMPLIED.get(goal.kind, set())
+    for act in known.acts(text):
+        if act.kind != "done":
+            for action in _STRONG:
+                if action not in own and ACTIONS[action].match(text, act.start):
+                    if not _MONEY.match(text, act.start):
+                        yield act.start, act.end
+        if goal.kind in _TOUCHED and stem(act.verb) not in _NEUTRAL:
+            part = _CUT.split(text[: act.start])[-1] if act.kind == "done" else _CUT.split(text[act.end :], maxsplit=1)[0]
+            named = [(match.start(), match.lastgroup) for match in _ATTRIBUTE.finditer(part)]
+            if named and (max(named) if act.kind == "done" else min(named))[1] not in _TOUCHED[goal.kind]:
+                yield act.start, act.end
+    fitting = "|".join(ACTIONS[action].pattern for action in FITTING[goal.kind] if action in _VERBS)
+    for match in _INSTEAD.finditer(text) if fitting else ():
+        if re.match(fitting.replace("\\b", ""), text[match.end() :]):
             yield match.span()
-    own_goods = {thing.product.lower() for thing in goal.items}
-    for match in _TAKEN.finditer(text) if own_goods else ():
-        if not any(name.split()[-1] in match[1] for name in own_goods):
+    goods = [thing.product.lower().split()[-1] for thing in goal.items]
+    for match in _TAKEN.finditer(text) if goods else ():
+        if not any(name in match[1] for name in goods):
             yield match.span()
+    yield from (match.span() for match in _PARTLY.finditer(text))
 
 
-_ADDED = re.compile(
-    r"\b(?:add(?:ed|ing)?|includ(?:e|ed|ing)|throw(?:ing)? in|buy|bought|put(?:ting)?)\b(?: (?!no\b|not\b)[\w-]+){0,3}? "
-    r"(insurance|bags?|passengers?|travellers?|persons?|seats?)\b(?! (?:is|are|was|stay))"
+_ATTRIBUTE = re.compile(
+    r"(?P<profile>\b(?:default|profile|(?<!paypal )account)\b)|(?P<address>\baddress\w*)|"
+    r"(?P<money>\$|\b(?:money|refund|amount|difference|fare|price|sum|total|charge|fee|balance|cost)s?\b)|"
+    r"(?P<certificate>\b(?:travel certificate|voucher|compensation)s?\b)|"
+    r"(?P<payment>\b(?:payment|method|card|paypal|visa|mastercard|certificate)s?\b)|"
+    r"(?P<bags>\b(?:bag|luggage|baggage|suitcase)s?\b)|(?P<insurance>\binsurance\b)|"
+    r"(?P<people>\b(?:passenger|travell?er|person|people|name)s?\b)|"
+    r"(?P<cabin>\b(?:cabin|class|economy|business(?! days?)|seats?)\b)|(?P<flights>\b(?:flights?|dates?)\b)|"
+    r"(?P<record>(?<!future )(?<!next )\b(?:order|reservation|booking|trip|itinerary|ticket)s?\b)|"
+    r"(?P<items>\b(?:items?|products?|goods|pieces?)\b)"
 )
-_ATTRIBUTES: Mapping[str, frozenset[GoalKind]] = {
-    "insurance": frozenset({"book"}), "bag": frozenset({"book", "add_bags"}),
-    "passenger": frozenset({"book", "change_passengers"}), "traveller": frozenset({"book", "change_passengers"}),
-    "person": frozenset({"book", "change_passengers"}), "seat": frozenset({"book", "change_flights"}),
+_TOUCHED: Mapping[str, frozenset[str]] = {
+    kind: frozenset(attributes.split()) for kind, attributes in {
+        "cancel": "record items flights money payment people cabin", "return": "items record money payment",
+        "exchange": "items record money payment", "modify_items": "items record money payment",
+        "order_address": "address record items", "order_payment": "payment money record",
+        "user_address": "address profile", "change_flights": "flights record money payment cabin people",
+        "change_cabin": "cabin record money payment flights people", "add_bags": "bags items record money payment",
+        "change_passengers": "people record", "compensation": "certificate payment money record profile",
+    }.items()
 }  # fmt: skip
-_TAKEN = re.compile(
-    r"\b(?:take|taking|remove|removing|drop|dropping|leave|leaving)\b ([^.;:?,]{3,60}?) (?:out|off|from)\b(?! of stock)"
+"""What a right proposal for a kind of goal may act on."""
+_NEUTRAL = frozenset(map(stem, (
+    "look check verify review see find found pull locate open confirm read list show tell explain send sent know "
+    "understand hear ask need have get got receive be stay remain keep leave require help assist let say hope thank "
+    "appreciate want like discuss speak talk begin start recap summarise summarize access search retrieve identify "
+    "authenticate go proceed continue share give provide double-check walk note unchanged untouched affected "
+    "carried cover include based").split()))  # fmt: skip
+_CUT = re.compile(
+    r"[,;:.?!](?=\s|$)| (?:and|or|but|so|if|when|once|because|since|for|from|with|to|on|in|by|as|via|using) "
 )
-
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|in place of|without) (?:(?:an?|the|your|any|this|that) )?"
+)
+_PARTLY = re.compile(
+    r"\bonly (?:the |one |your )?(?:first|second|last|outbound|half|part|one)(?: of| flight| leg| passenger| item| trip)\b|"
+    r"\bone (?:passenger|travell?er|person|flight|item) only\b|\bhalf (?:with|on|of|by)\b|\b(?:order|book|buy) again\b|"
+    r"\b(?:a|one) (?:second|third|further) (?:booking|order|reservation|trip|ticket|one)\b|\bre-?order\b"
+)
+_TAKEN = re.compile(
+    r"\b(?:take|taking|remove|removing|drop|dropping|leave|leaving)\b ((?:the|your) [^.;:?,]{3,60}?) (?:out|off|from)\b(?! of stock)"
+)
 _MONEY = re.compile(r"\w+ (?:the |your |you )*(?:\$|money|amount|payment|refund|total|sum|price|difference)")
 """After a verb, what is returned is money."""
+_VERBS = ("cancel", "return", "exchange", "modify", "book")
 _STRONG = ("cancel", "return", "exchange", "book")
 _IMPLIED = {
     "order_address": {"exchange"}, "user_address": {"exchange"}, "order_payment": {"exchange", "cancel"},
-    "change_flights": {"exchange", "book", "return", "cancel"}, "change_cabin": {"exchange", "book", "return"},
-    "add_bags": {"exchange", "book", "return"}, "change_passengers": {"exchange", "book", "return"},
+    "change_flights": {"exchange", "book", "return"}, "change_cabin": {"exchange", "return"},
+    "add_bags": {"exchange", "book", "return"}, "change_passengers": {"exchange", "return"},
     "exchange": {"return"}, "modify_items": {"return"}, "book": {"return"}, "compensation": {"exchange"},
 }  # fmt: skip
 """Actions whose words a right proposal of a kind of goal may contain: an exchange sends the old item back."""
-_ACTS = re.compile(
-    r"\b(?:(?:i|we)(?:'ll|'d| will| would| can| could| shall| am going to|'m going to)|(?:shall|should|may|can) i"
-    r"|want me to|like me to|let me|and|then)(?: (?:also|then|now|just|go ahead and|\w+ly))* "
-)
-_NEGATED = re.compile(r"\b(?:not|never|cannot|nor|without|unless|if|once|after)\b|n't\b")
 
 
 # --- money --------------------------------------------------------------------------------------
@@ -181,6 +211,12 @@ def _charges(text: str, goal: Goal, record: Record | None) -> Iterator[tuple[int
     for match in _FEE.finditer(text):
         around = text[max(0, match.start() - 40) : match.end() + 30]
         if not (_FREE.search(around) or (bags and not _OF_ELSE.search(text))):
+            yield match.span()
+    role = _ROLES.get(goal.kind)
+    for match in _AMOUNT.finditer(text) if role else ():
+        around = text[max(0, match.start() - 60) : match.end() + 30]
+        known = record is not None and float(match[1].replace(",", "")) in (0.0, *record.amounts)
+        if not known and not role.search(around):
             yield match.span()
     right = _amounts(goal, record)
     if not right or not _PAID.search(text):
@@ -202,6 +238,15 @@ def _amounts(goal: Goal, record: Record | None) -> set[float]:
     return amounts
 
 
+_DIFFERENCE = re.compile(
+    r"\b(?:diff\w*|price\w*|refund\w*|back|total|value|fare\w*|more|less|dearer|cheaper|now|instead|vs|compared)\b|->|from|[|]"
+)
+_ROLES = {
+    **dict.fromkeys(("exchange", "modify_items", "change_flights", "change_cabin"), _DIFFERENCE),
+    **dict.fromkeys(("order_address", "user_address", "change_passengers"), re.compile(r"\btotal|pric|cost|order|\$0|free|fee")),
+    "compensation": re.compile(r"\bcertificate|voucher|amount|worth|value|total|compensat|sum\b"),
+}
+"""What the amounts in a right proposal of a kind of goal are."""
 _AMOUNT = re.compile(r"\$ ?(\d[\d,]*(?:\.\d+)?)")
 _FEE = re.compile(
     r"\b(?:only|other) half\b|\bhalf (?:of|the)\b|\b(?:handling|service|extra|additional) charges?\b|\b(?:fees?|surcharges?|deposits?|penalt(?:y|ies)|postage|tips?)\b|(?<![:\d] )\b\d+ ?(?:%|percent\b)"
@@ -217,6 +262,9 @@ _PAID = re.compile(r"\b(?:refund|total|money|back|paid|charged?|amount|return|su
 
 def _facts(text: str, goal: Goal, script: Script, record: Record | None) -> Iterator[tuple[int, int]]:
     """Yield where ``text`` contradicts what the user knows about itself and its record."""
+    for match in _BECAUSE.finditer(text):
+        if not _own_reason(match[1], goal):
+            yield match.span()
     for match in _MEMBER.finditer(text):
         if match[1] != (script.profile.membership or ""):
             yield match.span()
@@ -275,6 +323,22 @@ _ITEM = re.compile(r"\d{10}")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _LEFT = re.compile(r"\b(?:leave|keep) (?!the\b|it\b|your\b)[^;?]{5,120} as (?:your|the) (?!same)")
 _LATER = re.compile(r"\bflights?\b[^.;?]{0,30}\b(?:day|hour|week)s? (?:later|earlier)\b")
+def _own_reason(clause: str, goal: Goal) -> bool:
+    """Return whether a reason that is ascribed to the user is the one that it gives."""
+    own = {stem(word) for word in re.findall(r"[a-z]{4,}", f"{goal.reason} {goal.question}".lower())}
+    said = {stem(word) for word in re.findall(r"[a-z]{4,}", clause)}
+    return bool(own & said) or bool(_ASKED.search(clause))
+
+
+_BECAUSE = re.compile(
+    r"\b(?:because(?: of)?|since|due to|on account of) "
+    r"((?:(?:the|your|it|this|that|item|items|product|parcel)\b[^,;.?]*\b(?:broken|damaged|late|wrong|defective|faulty|small|big|"
+    r"large|cheap\w*|better|new)\b|you\b|you're\b|you've\b|you'd\b)[^,;.?]*)"
+)
+_ASKED = re.compile(
+    r"\byou(?:'d|'ve|'re)? (?:\w+ )?(?:ask|request|want|wish|told|said|confirm|agre|like|need|prefer|chose|gave|decid|pick|"
+    r"mention|still|have already|had|can|may|will|are (?:a|the))\w*|\byou (?:have|hold|are)\b"
+)
 _MEMBER = re.compile(
     r"\b(regular|bronze|silver|gold|platinum|diamond|elite|premium|vip)(?: \w+)? (?:member|status)\w*"
 )

@@ -1,8 +1,9 @@
 """Knows the words in which agents serve a request; whatever else a message speaks of is not part of it.
 
 ``words.txt`` lists the stems of the words that agents use when they serve a request and do nothing else: a line
-for the words of any request, then one for each kind of goal. A word that is neither there nor among what the
-user knows about itself is strange to the request.
+for the words of any request, then one for each kind of goal. A stem after ``+`` is a verb by which an agent acts
+("I'll cancel …"), one after ``=`` a verb that says what is done ("… will be charged"). A word that is neither
+there nor among what the user knows about itself is strange to the request.
 """
 
 import re
@@ -12,6 +13,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from nlac_bench.simulators.customer.compare.acts import Act, acts
 from nlac_bench.simulators.customer.intent.goals import AIRPORTS, Goal, Script
 
 _WORD = re.compile(r"(?<![\w#@./-])[a-z][a-z'-]*[a-z](?![\w@_-])")
@@ -46,7 +48,8 @@ class Known:
         words = vocabulary()
         goods = tuple(script.vocabulary.get(thing.product, {}) for thing in goal.items)
         self._text = " ".join(_texts((script.person, script.goals, script.profile, goods))).lower()
-        self._words = words["any"] | words.get(_kind(goal, script), frozenset()) | _own(self._text)
+        self._own = _own(self._text)
+        self._words = words["any"] | words.get(_kind(goal, script), frozenset()) | self._own
 
     def strange(self, text: str) -> list[tuple[int, int]]:
         """Return where ``text``, in lower case, has words that do not belong to the goal."""
@@ -54,6 +57,23 @@ class Known:
             match.span() for match in _WORD.finditer(text)
             if not (self._has(match[0]) or _ASIDE.match(text, match.end()) or match[0].endswith("ly")
                     or (_ADDRESSED.search(text, 0, match.start()) and _CLOSES.match(text, match.end())))
+        ]  # fmt: skip
+
+    def acts(self, text: str) -> list[Act]:
+        """Return the acts in ``text``, without words that are the user's own or never verbs."""
+        known = vocabulary().values()
+        return [
+            act for act in acts(text)
+            if (word := stem(act.verb)) not in self._own
+            and (act.kind != "next" or any(f"+{word}" in words for words in known))
+        ]  # fmt: skip
+
+    def strange_acts(self, text: str) -> list[tuple[int, int]]:
+        """Return where ``text`` has verbs of acts that do not belong to the goal, and that have an object."""
+        return [
+            (act.start, act.end) for act in self.acts(text)
+            if ("=" if act.kind == "done" else "+") + stem(act.verb) not in self._words
+            and not _ASIDE.match(text, act.end)
         ]  # fmt: skip
 
     def says(self, value: str) -> bool:
