@@ -17,6 +17,7 @@ from nlac_bench.simulators.customer.compare.check import states_target
 from nlac_bench.simulators.customer.compare.known import Known, stem
 from nlac_bench.simulators.customer.hear.actions import ACTIONS, FITTING
 from nlac_bench.simulators.customer.hear.asking import WH, WH_START
+from nlac_bench.simulators.customer.hear.identity import wants_identity
 from nlac_bench.simulators.customer.hear.reading import MessageReading
 from nlac_bench.simulators.customer.hear.requests import asks_for_value, is_choice
 from nlac_bench.simulators.customer.hear.structure import Unit
@@ -43,11 +44,18 @@ def doubts(heard: MessageReading, goal: Goal, script: Script) -> list[Doubt]:
         lambda text: _other_acts(text, goal, script, known),
         lambda text: _charges(text, goal, record),
         lambda text: _facts(text, goal, script, record),
-        lambda text: _numbers(text, known),
+        lambda text: (
+            _numbers(text, known, goal.bags)
+            if text.endswith("?") or not any(aim in text for aim in aims)
+            else ()
+        ),
     )
+    aims = [
+        text.lower() for text in (goal.record, *(thing.product for thing in goal.items), *_aims(goal)) if text
+    ]
     found = []
     for unit in heard.parts:
-        if _matters(unit, decides) and not (unit in heard.questions and asks_for_value(unit.text)):
+        if _matters(unit, decides) and not (wants_identity(unit.text) and asks_for_value(unit.text)):
             spans = [span for rule in rules for span in rule(unit.text)]
             found += [Doubt(unit, *span) for span in spans[:1]]
     if not found and heard.confirm and goal.kind in _CHANGES:
@@ -95,7 +103,7 @@ def _keeps(heard: MessageReading, goal: Goal, script: Script) -> Iterator[Doubt]
     if not (dates and states_target(heard.parts, goal, script)):
         found = [
             Doubt(unit, *match.span()) for unit in heard.parts for match in _KEEP.finditer(unit.text)
-            if not any(leg.number.lower() in unit.text and leg.date in unit.text for leg in goal.legs)
+            if not (named := set(_DATE.findall(unit.text))) or named - {leg.date for leg in goal.legs}
         ]  # fmt: skip
         yield from found[:1]
 
@@ -113,6 +121,7 @@ _CHANGES = frozenset({
     "exchange", "modify_items", "order_address", "order_payment", "user_address", "change_flights",
     "change_cabin", "add_bags", "change_passengers",
 })  # fmt: skip
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _KEEP = re.compile(
     r"\b(?:leav(?:e|ing)|keep(?:s|ing)?|stay(?:s|ing)?|remain(?:s|ing)?)\b|\bas (?:it|they) (?:is|are|was|were)\b|"
     r"\bnothing (?:\w+ ){0,3}chang\w+|\b(?:not|n't) change\b"
@@ -124,7 +133,9 @@ _KEEP = re.compile(
 
 def _other_acts(text: str, goal: Goal, script: Script, known: Known) -> Iterator[tuple[int, int]]:
     """Yield where ``text`` acts on something that the goal leaves as it is, or carries out another action."""
-    own = {action for other in script.goals for action in FITTING[other.kind]} | _IMPLIED.get(goal.kind, set())
+    own = {action for other in script.goals for action in FITTING[other.kind]} | _IMPLIED.get(
+        goal.kind, set()
+    )
     for act in known.acts(text):
         if act.kind != "done":
             for action in _STRONG:
@@ -132,7 +143,11 @@ def _other_acts(text: str, goal: Goal, script: Script, known: Known) -> Iterator
                     if not _MONEY.match(text, act.start):
                         yield act.start, act.end
         if goal.kind in _TOUCHED and stem(act.verb) not in _NEUTRAL:
-            part = _CUT.split(text[: act.start])[-1] if act.kind == "done" else _CUT.split(text[act.end :], maxsplit=1)[0]
+            part = (
+                _CUT.split(text[: act.start])[-1]
+                if act.kind == "done"
+                else _CUT.split(text[act.end :], maxsplit=1)[0]
+            )
             named = [(match.start(), match.lastgroup) for match in _ATTRIBUTE.finditer(part)]
             if named and (max(named) if act.kind == "done" else min(named))[1] not in _TOUCHED[goal.kind]:
                 yield act.start, act.end
@@ -183,7 +198,8 @@ _INSTEAD = re.compile(
 )
 _PARTLY = re.compile(
     r"\bonly (?:the |one |your )?(?:first|second|last|outbound|half|part|one)(?: of| flight| leg| passenger| item| trip)\b|"
-    r"\bone (?:passenger|travell?er|person|flight|item) only\b|\bhalf (?:with|on|of|by)\b|\b(?:order|book|buy) again\b|"
+    r"\bone (?:passenger|travell?er|person|flight|item) only\b|\bone of the (?:passengers|travell?ers|people)\b|"
+    r"\bas (?:an? )?(?:store |travel |flight |shop |future )?(?:credit|voucher|coupon|points|miles)\b|\bhalf (?:with|on|of|by)\b|\b(?:order|book|buy) again\b|"
     r"\b(?:a|one) (?:second|third|further) (?:booking|order|reservation|trip|ticket|one)\b|\bre-?order\b"
 )
 _TAKEN = re.compile(
@@ -243,7 +259,10 @@ _DIFFERENCE = re.compile(
 )
 _ROLES = {
     **dict.fromkeys(("exchange", "modify_items", "change_flights", "change_cabin"), _DIFFERENCE),
-    **dict.fromkeys(("order_address", "user_address", "change_passengers"), re.compile(r"\btotal|pric|cost|order|\$0|free|fee")),
+    **dict.fromkeys(
+        ("order_address", "user_address", "change_passengers"),
+        re.compile(r"\btotal|pric|cost|order|\$0|free|fee"),
+    ),
     "compensation": re.compile(r"\bcertificate|voucher|amount|worth|value|total|compensat|sum\b"),
 }
 """What the amounts in a right proposal of a kind of goal are."""
@@ -264,6 +283,9 @@ def _facts(text: str, goal: Goal, script: Script, record: Record | None) -> Iter
     """Yield where ``text`` contradicts what the user knows about itself and its record."""
     for match in _BECAUSE.finditer(text):
         if not _own_reason(match[1], goal):
+            yield match.span()
+    for match in _WHY.finditer(text) if text.endswith("?") and not _CONSENT.search(text) else ():
+        if not _own_reason(match[0], goal):
             yield match.span()
     for match in _MEMBER.finditer(text):
         if match[1] != (script.profile.membership or ""):
@@ -304,7 +326,7 @@ def _facts(text: str, goal: Goal, script: Script, record: Record | None) -> Iter
         yield from (match.span() for match in _LATER.finditer(text))
 
 
-def _numbers(text: str, known: Known) -> Iterator[tuple[int, int]]:
+def _numbers(text: str, known: Known, bags: int | None) -> Iterator[tuple[int, int]]:
     """Yield the numbers and codes in a question that the user does not know, but not amounts or periods."""
     if text.endswith("?"):
         for match in _CODE.finditer(text):
@@ -316,6 +338,7 @@ def _numbers(text: str, known: Known) -> Iterator[tuple[int, int]]:
                 yield match.span()
 
 
+_YOURS = re.compile(r"\byou(?:'re| are| have|'ve|r)?\b")
 _CODE = re.compile(
     r"(?<![\w$#@./_-])(?:[a-z]{0,3}-?)?\d[\w-]*(?![\w@]|[.,]\d| ?(?:to|-) ?\d| (?:business|working|days|hours|minutes|weeks|steps))"
 )
@@ -323,10 +346,12 @@ _ITEM = re.compile(r"\d{10}")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _LEFT = re.compile(r"\b(?:leave|keep) (?!the\b|it\b|your\b)[^;?]{5,120} as (?:your|the) (?!same)")
 _LATER = re.compile(r"\bflights?\b[^.;?]{0,30}\b(?:day|hour|week)s? (?:later|earlier)\b")
+
+
 def _own_reason(clause: str, goal: Goal) -> bool:
     """Return whether a reason that is ascribed to the user is the one that it gives."""
-    own = {stem(word) for word in re.findall(r"[a-z]{4,}", f"{goal.reason} {goal.question}".lower())}
-    said = {stem(word) for word in re.findall(r"[a-z]{4,}", clause)}
+    own = {stem(word) for word in re.findall(r"[a-z]{3,}", f"{goal.reason} {goal.question}".lower())}
+    said = {stem(word) for word in re.findall(r"[a-z]{3,}", clause)} - {"you", "your", "the", "for"}
     return bool(own & said) or bool(_ASKED.search(clause))
 
 
@@ -335,9 +360,11 @@ _BECAUSE = re.compile(
     r"((?:(?:the|your|it|this|that|item|items|product|parcel)\b[^,;.?]*\b(?:broken|damaged|late|wrong|defective|faulty|small|big|"
     r"large|cheap\w*|better|new)\b|you\b|you're\b|you've\b|you'd\b)[^,;.?]*)"
 )
+_CONSENT = re.compile(r"\b(?:do you want me|shall|should|may) (?:to|i)\b")
+_WHY = re.compile(r"\b(?:because(?: of)?|that's why|the reason (?:is|being))\b[^,;.?]*")
 _ASKED = re.compile(
     r"\byou(?:'d|'ve|'re)? (?:\w+ )?(?:ask|request|want|wish|told|said|confirm|agre|like|need|prefer|chose|gave|decid|pick|"
-    r"mention|still|have already|had|can|may|will|are (?:a|the))\w*|\byou (?:have|hold|are)\b"
+    r"mention|still|have already|had|can|may|will|are (?:a|the))\w*|\byou (?:have|hold|are) (?:an? |the )?(?:business|economy|basic|insur|regular|silver|gold|already|order|one|two|three|\d)"
 )
 _MEMBER = re.compile(
     r"\b(regular|bronze|silver|gold|platinum|diamond|elite|premium|vip)(?: \w+)? (?:member|status)\w*"

@@ -56,7 +56,8 @@ class Known:
         return [
             match.span() for match in _WORD.finditer(text)
             if not (self._has(match[0]) or _ASIDE.match(text, match.end()) or match[0].endswith("ly")
-                    or (_ADDRESSED.search(text, 0, match.start()) and _CLOSES.match(text, match.end())))
+                    or (_ADDRESSED.search(text, 0, match.start()) and _CLOSES.match(text, match.end()))
+                    or _CANNOT.search(text, 0, match.start()))
         ]  # fmt: skip
 
     def acts(self, text: str) -> list[Act]:
@@ -96,6 +97,8 @@ _ASIDE = re.compile(
     r"(?:[.,;:?!]|$| (?:and|but|or|if|when|once)\b)"
 )
 """After a verb without an object of its own: "shall i whack it through?"."""
+_CANNOT = re.compile(r"\b(?:can't|cannot|can not|won't|couldn't|unable|not able)\b[^,;:.?!]*$")
+"""Before what is impossible, which nobody proposes: "it can't be brought back"."""
 _ADDRESSED = re.compile(r", $")
 _CLOSES = re.compile(r"[.?!]|$")
 """Around a word that addresses the user: "…, mate?"."""

@@ -259,3 +259,8 @@ AS_A_RULE = re.compile(
     r"\b(?:not|never|nothing|won't|don't)\b[^.?!]*\bwithout your\b"
 )
 """States a general rule: "as a rule, I need a yes", "I never change anything without your consent"."""
+INVITES = re.compile(
+    r"\b(?:can|could|will|would) you (?:\w+ )?(?:walk|take) me through\b|"
+    r"\b(?:can|could|will|would) you (?:\w+ )?(?:describe|explain|elaborate|say more|tell me more)\b"
+)
+"""Invites the user to speak: "could you walk me through it?"."""

@@ -137,6 +137,8 @@ def asks_for_list(heading: str, entry: str) -> bool:
 @lru_cache(maxsize=1024)
 def asks_for_yes(sentence: str) -> bool:
     """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
+    if asking.INVITES.search(sentence):
+        return False
     if asking.AS_A_RULE.search(sentence) and not sentence.endswith("?"):
         return False
     if YES_ONLY.search(sentence) or asking.SOUNDS.search(sentence):

@@ -135,6 +135,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\binsur",
     )),
     ("request", any_of(
+        r"\bwhat (seems|appears|would seem) to be\b", r"\b(be of|at your) (service|help|assistance)\b",
         r"\bon your mind\b", r"\bwhat('s| is| was) (it|this|that) (all )?(about|that you)", r"\bwalk me through\b",
         r"\bgo on\b", r"\ball ears\b|\bi'm listening\b", r"\bdescribe\b.*\b(concern|issue|problem|request|situation)",
         r"^((ok|okay|yes|sure|please|alright|right|great)\W+)*(shoot|continue|carry on|proceed)\W*$",

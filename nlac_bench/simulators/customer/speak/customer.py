@@ -258,7 +258,8 @@ class Customer(Answers):
         objections = [
             objection for doubt in doubts if (objection := speech.objection(doubt.unit.text, doubt.start))
         ]
-        asked = self._details(heard, {"request"}, goal)
+        left = heard.without([doubt.unit for doubt in doubts])
+        asked = self._details(left, {"request"}, goal)
         told = speech.identity(heard.asks, self._script.person, self._pick) if heard.asks & IDENTITY else ""
         rest = f"{told} {asked}".strip()
         if not objections:

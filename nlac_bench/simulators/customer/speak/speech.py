@@ -161,6 +161,8 @@ def details(asked: Iterable[Set[str]], goal: Goal, pick: say.Pick) -> str:
 
 def objection(text: str, at: int) -> str:
     """Return the objection to what a unit says around ``at``; empty if the user cannot know about it."""
+    if _WHY.search(text):
+        return "that is not the reason."
     acts = [act for act in _ACT.finditer(text, 0, at + 1) if not _CUT.search(text, act.end(), at)]
     if acts and not text.endswith("?"):
         clause = _CUT.split(text[acts[-1].end() :], maxsplit=1)[0]
@@ -175,6 +177,7 @@ def objection(text: str, at: int) -> str:
     return f'I did not ask for that: "{_CUT.split(text[begin:], maxsplit=1)[0].strip()}".'
 
 
+_WHY = re.compile(r"\b(?:because|reason)\b")
 _ACT = re.compile(
     r"\b(?:(?:i|we)(?:'ll|'d| will| would| can| could| shall| should| have to| am going to|'m going to| want to)|"
     r"(?:shall|should|may|can|could) (?:i|we)|(?:want|like) (?:me|us) to|let (?:me|us))"
