@@ -136,11 +136,12 @@ class TauEnv(TextEnv):
       compare the proposed state only and say only what they were asked. Results of version 0 were measured
       with users that misunderstood thorough agents. It is "2" since they answer all questions of a message,
       compare a report in full, object to wrong values beside a question about the payment, and vary the reply
-      to a repeated message.
+      to a repeated message. It is "3" since they object to what they did not ask for: other actions, fees,
+      and facts about themselves that are not true.
     """
 
     prompts = DIALOGUE_PROMPTS
-    env_version: ClassVar[str] = "2"
+    env_version: ClassVar[str] = "3"
     max_steps = 30
     domain_name: ClassVar[DomainName]
     floors_only: bool

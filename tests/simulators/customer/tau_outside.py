@@ -3,8 +3,8 @@
 ``python -m tests.simulators.customer.tau_outside LIST.jsonl [--stride N] [--set NAME] [--show N]`` prints the
 table. A line of a list has ``domain``, ``goal`` (kinds of goal, or "any"), ``text`` with the placeholders of
 ``tau_situations.facts``, and what a good reply does (``expect``): it objects ("no"), does not know or objects
-("unknown"), confirms a fact ("true"), answers with one of the texts ``contains`` ("answer"), states the request
-("open"), or agrees to a right proposal ("yes").
+("unknown"), confirms a fact ("true"), answers with one of the texts in ``contains`` ("answer"), states the
+request ("open"), or agrees to a right proposal ("yes").
 """
 
 import argparse

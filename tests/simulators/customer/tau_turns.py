@@ -12,7 +12,17 @@ from typing import Any
 
 from nlac_bench.envs.tau.embedded.retail_parts import AMOUNT
 from nlac_bench.envs.tau.embedded.retail_tasks import VOCABULARY
-from nlac_bench.simulators.customer.intent.goals import Goal, Item, Leg, Passenger, Payment, Person, Script
+from nlac_bench.simulators.customer.intent.goals import (
+    Goal,
+    Item,
+    Leg,
+    Passenger,
+    Payment,
+    Person,
+    Profile,
+    Record,
+    Script,
+)
 
 ADA = Person("Ada", "Lang", email="ada.lang@example.org")
 BEN = Person("Ben", "Moss", zip="83712")
@@ -72,8 +82,23 @@ DROP = Goal("cancel", record="FG7HJK", reason="I am ill")
 HURT = Goal("compensation", record="AB3CDE", reason="the airline cancelled one of its flights")
 
 
+KNOWN = Profile(
+    records=(
+        Record("AB3CDE", route=("JFK", "SEA"), passengers=(
+            *CREW[:1], Passenger("Ann", "Lee", "1960-01-02"),
+        )),
+        Record("FG7HJK", passengers=(
+            Passenger("Max", "Falk", "1961-02-03"), Passenger("Milo", "Tanner", "1962-03-04"),
+        )),
+        Record("#W1010101", items=(Item("Hammock"), Item("Sun Hat"))),
+        Record("#W1234567", items=tuple(map(Item, ("Trail Tent", "Kite", "Hammock", "Webcam", "Blender")))),
+    ),
+)  # fmt: skip
+"""The trips and orders of all users."""
+
+
 def _script(person: Person, *goals: Goal) -> Script:
-    return Script(person, goals, "request", VOCABULARY)
+    return Script(person, goals, "request", VOCABULARY, KNOWN)
 
 
 SCRIPTS = {

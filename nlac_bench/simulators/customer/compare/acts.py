@@ -10,16 +10,20 @@ _ADVERBS = (
     r"love to|need to|have to|want to|going to|about to|able to|proceed to|\w+ly) )*"
 )
 _OBJECT = (
-    r"(?= (?:it|this|that|them|the|your|you|an?|all|both|every|any|one|two|another|only|just|order|reservation|"
+    r"(?= (?:it|this|that|them|the|your|you|an?|all|both|every|any|one|two|another|only|just|order|"
+    r"reservation|"
     r"\$|\d|[a-z]+_\d|[a-z]*\d[a-z\d]*\b))"
 )
 _ACT = re.compile(
     r"\b(?:(?:i|we)(?:'ll|'d|'m|'re)?(?: (?:will|would|can|could|shall|should|may|might|must|am|are))?|"
-    r"(?:shall|should|may|can|could|must) (?:i|we)|(?:want|like|need|ask|wish|prefer) (?:(?:me|us) )?to|for me to|"
+    r"(?:shall|should|may|can|could|must) (?:i|we)|(?:want|like|need|ask|wish|prefer) (?:(?:me|us) "
+    r")?to|for me to|"
     rf"let (?:me|us)|let's) {_ADVERBS}(?P<does>(?!not\b|never\b|no\b)[a-z][a-z-]+)\b(?!')|"
-    rf"(?:\b(?:and|then|or)|,|;|:|^) {_ADVERBS}(?P<next>(?!to\b|in\b|on\b|for\b|with\b|from\b|of\b|at\b|by\b|as\b)"
+    rf"(?:\b(?:and|then|or)|,|;|:|^) {_ADVERBS}(?P<next>(?!shipping\b|to\b|in\b|on\b|for\b|with\b|"
+    rf"from\b|of\b|at\b|by\b|as\b)"
     rf"[a-z][a-z-]+){_OBJECT}|"
-    r"\b(?:will|would|shall|should|can|could|gets?|is|are|was|were|has|have|be|i|we|i've|we've)(?: been| be| being)? "
+    r"\b(?:will|would|shall|should|can|could|gets?|is|are|was|were|has|have|be|i|we|i've|we've)(?: "
+    r"been| be| being)? "
     rf"{_ADVERBS}(?P<done>[a-z]+(?:ed|[^e]nt|[^e]pt|put|set|made|done|bought|wn))\b"
 )
 _NOT = (
@@ -42,9 +46,7 @@ class Act:
 
 
 def acts(text: str) -> Iterator[Act]:
-    """Yield the verbs of ``text``, in lower case, that act and are neither negated nor conditional; of a verb after
-    "and" it is not known whether it is one.
-    """
+    """Yield the words of ``text`` that act if they are verbs, unless negated or conditional."""
     for match in _ACT.finditer(text):
         place = match.lastgroup or ""
         if not _NEGATED.search(text, max(0, match.start() - 40), match.start(place)):

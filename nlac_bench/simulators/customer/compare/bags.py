@@ -23,7 +23,8 @@ _NUMBER = re.compile(
     rf"(?<![\w.,$€£#:/-])(?:(?P<digits>\d{{1,2}})(?:(?= ?[x×])|(?![\w%/:]|[.,]\d|-\d| ?[ap]m\b))|"
     rf"(?P<word>{'|'.join(NUMBERS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
     rf"(?P<pair>(?:a )?(?:couple|pair)\b(?: of)?)|"
-    rf"(?P<none>(?:no|none|without(?: any)?)\b(?=(?: {_KINDS})* {_NOUN})|(?<=[:=] )(?:no|none)\b(?=[^\w\n]*$| \())|"
+    rf"(?P<none>(?:no|none|without(?: any)?)\b(?=(?: {_KINDS})* {_NOUN})|(?<=[:=] )(?:no|"
+    rf"none)\b(?=[^\w\n]*$| \())|"
     rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b(?! (?:fee|charge|cost"
     rf"|allowance)s?\b))))"
 )

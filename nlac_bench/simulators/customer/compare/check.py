@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from nlac_bench.simulators.customer.compare.bags import states_bags, wrong_bags
 from nlac_bench.simulators.customer.compare.goods import acts_on_own, wrong_items, wrong_options
-from nlac_bench.simulators.customer.compare.hints import wrong_hint
-from nlac_bench.simulators.customer.compare.part import named_part, names_stranger
+from nlac_bench.simulators.customer.compare.part import named_part
 from nlac_bench.simulators.customer.compare.trips import wrong_flights, wrong_insurance, wrong_passengers
 from nlac_bench.simulators.customer.hear.actions import (
     REASONS,
@@ -50,7 +49,7 @@ def objections(
     others = [other for i, other in enumerate(script.goals) if i != current]
     checks: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("kind", lambda: wrong_kind(units, goal)),
-        ("record", lambda: _wrong_record(units, goal, others) or wrong_hint(units, goal, script, others)),
+        ("record", lambda: _wrong_record(units, goal, others)),
         ("reason", lambda: _wrong_reason(joined(units), goal)),
         ("items", lambda: wrong_items(units, goal, script, others)),
         ("options", lambda: wrong_options(units, goal, script)),
@@ -94,15 +93,13 @@ def misreported(
 
 
 def _misreported(heard: MessageReading, goal: Goal, script: Script, current: int) -> list[str]:
-    reported = objections(
-        heard.reports, named_part(heard.reports, goal, script), script, current, reported=True
-    )
+    part = named_part(heard.reports, goal, script)
+    reported = objections(heard.reports, part, script, current, reported=True)
     if reported:
         return reported
     part = named_part(heard.stated, goal, script)
     stated = objections(heard.stated, part, script, current, reported=True)
-    wrong = [topic for topic in stated if topic != "kind"]
-    return wrong or (["passengers"] if names_stranger(heard.stated, goal) else [])
+    return [topic for topic in stated if topic != "kind"]
 
 
 def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bool:

@@ -6,6 +6,7 @@ from itertools import combinations
 
 from nlac_bench.simulators.counting import NUMBERS
 from nlac_bench.simulators.customer.compare.known import Known, stem
+from nlac_bench.simulators.customer.hear.actions import REASONS
 from nlac_bench.simulators.customer.intent.goals import AIRPORTS, Goal, Record, Script
 
 
@@ -20,7 +21,11 @@ def charges(text: str, goal: Goal, record: Record | None) -> Iterator[tuple[int,
     for match in _AMOUNT.finditer(text) if role else ():
         around = text[max(0, match.start() - 60) : match.end() + 30]
         known = record is not None and float(match[1].replace(",", "")) in (0.0, *record.amounts)
-        if not known and not role.search(around):
+        paid = goal.payment is not None and any(
+            word in text
+            for word in (*aims(goal), goal.payment.id, goal.payment.words.lower().removeprefix("my "))
+        )
+        if not (known or paid or role.search(around)):
             yield match.span()
     right = _amounts(goal, record)
     if not right or not _PAID.search(text):
@@ -33,7 +38,7 @@ def charges(text: str, goal: Goal, record: Record | None) -> Iterator[tuple[int,
 
 def _amounts(goal: Goal, record: Record | None) -> set[float]:
     """Return the amounts that a cancellation, a return or a change of payment can be about."""
-    if record is None or goal.kind not in ("cancel", "return", "order_payment"):
+    if record is None or not record.amounts or goal.kind not in ("cancel", "return", "order_payment"):
         return set()
     amounts = {0.0, *record.amounts}
     prices = record.amounts[-len(record.items) :] if record.items else ()
@@ -46,7 +51,7 @@ _DIFFERENCE = re.compile(
     r"\b(?:diff\w*|price\w*|refund\w*|back|total|value|fare\w*|more|less|dearer|cheaper|now|instead|vs|compared)\b|->|from|[|]"
 )
 _ROLES = {
-    **dict.fromkeys(("exchange", "modify_items", "change_flights", "change_cabin"), _DIFFERENCE),
+    **dict.fromkeys(("change_flights", "change_cabin"), _DIFFERENCE),
     **dict.fromkeys(
         ("order_address", "user_address", "change_passengers"),
         re.compile(r"\btotal|pric|cost|order|\$0|free|fee"),
@@ -56,7 +61,8 @@ _ROLES = {
 """What the amounts in a right proposal of a kind of goal are."""
 _AMOUNT = re.compile(r"\$ ?(\d[\d,]*(?:\.\d+)?)")
 _FEE = re.compile(
-    r"\b(?:only|other) half\b|\bhalf (?:of|the)\b|\b(?:handling|service|extra|additional) charges?\b|\b(?:fees?|surcharges?|deposits?|penalt(?:y|ies)|postage|tips?)\b|(?<![:\d] )\b\d+ ?(?:%|percent\b)"
+    r"\b(?:only|other) half\b|\bhalf (?:of|the)\b|\b(?:handling|service|extra|additional) charges?\b|"
+    r"\b(?:fees?|surcharges?|deposits?|penalt(?:y|ies)|postage|tips?)\b|(?<![:\d] )\b\d+ ?(?:%|percent\b)"
     r"(?! ?[,;)\]])|\b(?:adds?|plus)\b[^.$]{0,12}\$"
 )
 _FREE = re.compile(r"\b(?:no|without|free|zero|waive\w*|any|never|not|nor|neither)\b|n't\b|\$0\b")
@@ -73,7 +79,7 @@ def facts(text: str, goal: Goal, script: Script, record: Record | None) -> Itera
         if not _own_reason(match[0], goal):
             yield match.span()
     for match in _MEMBER.finditer(text):
-        if match[1] != (script.profile.membership or ""):
+        if script.profile.membership not in (None, match[1]):
             yield match.span()
     ends = [(goal.origin, goal.destination)] if goal.origin and goal.destination else []
     if record and record.route:
@@ -133,9 +139,10 @@ def aims(goal: Goal) -> list[str]:
     return [value.lower() for value in values if value]
 
 
-_YOURS = re.compile(r"\byou(?:'re| are| have|'ve)\b")
+_YOURS = re.compile(r"\byou(?:'re| are| have|'ve)\b(?! right)")
 _CODE = re.compile(
-    r"(?<![\w$#@./_-])(?:[a-z]{0,3}-?)?\d[\w-]*(?![\w@]|[.,]\d| ?(?:to|-) ?\d| (?:business|working|days|hours|minutes|weeks|steps))"
+    r"(?<![\w$#@./_-])(?:[a-z]{0,3}-?)?\d[\w-]*(?![\w@]|[.,]\d| ?(?:to|-) ?\d| (?:business|working|"
+    r"days|hours|minutes|weeks|steps))"
 )
 _ITEM = re.compile(r"\d{10}")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -147,7 +154,8 @@ def _own_reason(clause: str, goal: Goal) -> bool:
     """Return whether a reason that is ascribed to the user is the one that it gives."""
     own = {stem(word) for word in re.findall(r"[a-z]{3,}", f"{goal.reason} {goal.question}".lower())}
     said = {stem(word) for word in re.findall(r"[a-z]{3,}", clause)} - {"you", "your", "the", "for"}
-    return bool(own & said) or bool(_ASKED.search(clause))
+    alike = any(rule.search(clause) and rule.search((goal.reason or "").lower()) for rule in REASONS.values())
+    return bool(own & said) or alike or bool(_ASKED.search(clause))
 
 
 _BECAUSE = re.compile(
@@ -158,8 +166,10 @@ _BECAUSE = re.compile(
 _CONSENT = re.compile(r"\b(?:do you want me|shall|should|may) (?:to|i)\b")
 _WHY = re.compile(r"\b(?:because(?: of)?|that's why|the reason (?:is|being))\b[^,;.?]*")
 _ASKED = re.compile(
-    r"\byou(?:'d|'ve|'re)? (?:\w+ )?(?:ask|request|want|wish|told|said|confirm|agre|like|need|prefer|chose|gave|decid|pick|"
-    r"mention|still|have already|had|can|may|will|are (?:a|the))\w*|\byou (?:have|hold|are) (?:an? |the )?(?:business|economy|basic|insur|regular|silver|gold|already|order|one|two|three|\d)"
+    r"\byou(?:'d|'ve|'re)? (?:\w+ )?(?:ask|request|paid|want|wish|told|said|confirm|agre|like|need|"
+    r"prefer|chose|gave|decid|pick|"
+    r"mention|still|have already|had|can|may|will|are (?:a|the))\w*|\byou (?:have|hold|are) (?:an? |"
+    r"the )?(?:business|economy|basic|insur|regular|silver|gold|already|order|one|two|three|\d)"
 )
 _MEMBER = re.compile(
     r"\b(regular|bronze|silver|gold|platinum|diamond|elite|premium|vip)(?: \w+)? (?:member|status)\w*"

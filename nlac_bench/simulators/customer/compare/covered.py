@@ -1,10 +1,9 @@
 """Finds what in a message the user has not asked for: the default is no, and a yes is earned.
 
-A user agrees to a message only if every unit of it that proposes, charges or states a fact about the user or its
-request is covered by the goal, by what the user knows about itself, or by what serving any request involves. A
-unit is not covered if it uses words that do not belong to the request (``known``), carries out another action,
-charges a fee or an amount that the user knows to be another, or gives a date, a route or a number of travellers
-that the record does not have.
+A user agrees to a message only if every unit of it that proposes, charges or states a fact about the user or
+its request is covered by the goal, by what the user knows about itself, or by what serving any request
+involves. A unit is not covered if it has words or verbs that do not belong to the request (``known``), acts
+on something else, or states money or facts that the user knows to be different (``claims``).
 """
 
 import re
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nlac_bench.simulators.customer.compare.check import states_target
-from nlac_bench.simulators.customer.compare.claims import charges, facts, numbers, record_of
+from nlac_bench.simulators.customer.compare.claims import aims, charges, facts, numbers, record_of
 from nlac_bench.simulators.customer.compare.known import Known, stem
 from nlac_bench.simulators.customer.hear.actions import ACTIONS, FITTING
 from nlac_bench.simulators.customer.hear.asking import WH, WH_START
@@ -61,7 +60,8 @@ def puzzles(heard: MessageReading, goal: Goal, script: Script) -> bool:
 
 
 _OURS = re.compile(
-    r"\bwho (?:was|were|did|packed|delivered|wrote|told|sold|sent)\b|\b(?:which|what|who|how)\b[^?]*\bour\b(?! (?:records|files?|systems?|database|profile|account)\b)"
+    r"\bwho (?:was|were|did|packed|delivered|wrote|told|sold|sent)\b|\b(?:which|what|who|"
+    r"how)\b[^?]*\bour\b(?! (?:records|files?|systems?|database|profile|account)\b)"
 )
 """Asks about the agent's own house: "which of our warehouses packed your parcel?"."""
 
@@ -83,8 +83,7 @@ def _matters(unit: Unit, decides: bool) -> bool:
 
 
 _DIGIT = re.compile(r"\d")
-_I = r"\b(?:i|we)(?:'ll|'d|'ve|'m|'re| will| would| can| could| shall| should| may| might| must| have| am| are)?\b"
-_DOES = re.compile(rf"{_I}|\blet (?:me|us)\b")
+_DOES = re.compile(r"\b(?:i|we)\b|\blet (?:me|us)\b")
 _DONE = re.compile(r"\b(?:i|we)(?:'ve| have| just| also| already| now)+ \w+ed\b")
 
 
@@ -93,10 +92,13 @@ def _keeps(heard: MessageReading, goal: Goal, script: Script) -> Iterator[Doubt]
     if not heard.confirm or goal.kind not in _CHANGES:
         return
     dates = {leg.date for leg in goal.legs}
-    if not (all(date in heard.text for date in dates) and states_target(heard.parts, goal, script)):
+    stated = any(aim in heard.text for aim in aims(goal)) or states_target(heard.parts, goal, script)
+    if not (stated and all(date in heard.text for date in dates)):
+        kept = {text.lower() for thing in goal.items for option in thing.options.items() for text in option}
         found = [
             Doubt(unit, *match.span()) for unit in heard.parts for match in _KEEP.finditer(unit.text)
-            if not (named := set(_DATE.findall(unit.text))) or named - dates
+            if (not (named := set(_DATE.findall(unit.text))) or named - dates)
+            and not any(text in unit.text for text in kept)
         ]  # fmt: skip
         yield from found[:1]
 
@@ -107,7 +109,8 @@ _CHANGES = frozenset({
 })  # fmt: skip
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _KEEP = re.compile(
-    r"\b(?:leav(?:e|ing)|keep(?:s|ing)?|stay(?:s|ing)?|remain(?:s|ing)?)\b|\bas (?:it|they) (?:is|are|was|were)\b|"
+    r"\b(?:leav(?:e|ing)|keep(?:s|ing)?|stay(?:s|ing)?|remain(?:s|ing)?)\b|\bas (?:it|they) (?:is|are|"
+    r"was|were)\b|"
     r"\bnothing (?:\w+ ){0,3}chang\w+|\b(?:not|n't) change\b"
 )
 
@@ -117,15 +120,16 @@ _KEEP = re.compile(
 
 def _other_acts(text: str, goal: Goal, script: Script, known: Known) -> Iterator[tuple[int, int]]:
     """Yield where ``text`` acts on something that the goal leaves as it is, or carries out another action."""
-    own = {action for other in script.goals for action in FITTING[other.kind]} | _IMPLIED.get(
+    mine = {action for other in script.goals for action in FITTING[other.kind]} | _IMPLIED.get(
         goal.kind, set()
     )
+    for thing in goal.items:
+        text = text.replace(thing.product.lower(), "_" * len(thing.product))
     for act in known.acts(text):
-        if act.kind != "done":
-            for action in _STRONG:
-                if action not in own and ACTIONS[action].match(text, act.start):
-                    if not _MONEY.match(text, act.start):
-                        yield act.start, act.end
+        if act.kind != "done" and not _MONEY.match(text, act.start):
+            foreign = (ACTIONS[action].match(text, act.start) for action in _STRONG if action not in mine)
+            if any(foreign):
+                yield act.start, act.end
         if goal.kind in _TOUCHED and stem(act.verb) not in _NEUTRAL:
             part = (
                 _CUT.split(text[: act.start])[-1]
@@ -139,11 +143,18 @@ def _other_acts(text: str, goal: Goal, script: Script, known: Known) -> Iterator
     for match in _INSTEAD.finditer(text) if fitting else ():
         if re.match(fitting.replace("\\b", ""), text[match.end() :]):
             yield match.span()
-    goods = [thing.product.lower().split()[-1] for thing in goal.items]
-    for match in _TAKEN.finditer(text) if goods else ():
-        if not any(name in match[1] for name in goods):
+    for match in _TAKEN.finditer(text) if goal.items else ():
+        if "_" not in match[1]:
             yield match.span()
     yield from (match.span() for match in _PARTLY.finditer(text))
+    if text.endswith("?") and _ALSO.search(text) and goal.kind in _TOUCHED:
+        own = {
+            _TOUCHED[goal.kind][0],
+            "money",
+            "payment",
+            *(() if goal.kind == "user_address" else ("record",)),
+        }
+        yield from (match.span() for match in _ATTRIBUTE.finditer(text) if match.lastgroup not in own)
 
 
 _ATTRIBUTE = re.compile(
@@ -157,23 +168,27 @@ _ATTRIBUTE = re.compile(
     r"(?P<record>(?<!future )(?<!next )\b(?:order|reservation|booking|trip|itinerary|ticket)s?\b)|"
     r"(?P<items>\b(?:items?|products?|goods|pieces?)\b)"
 )
-_TOUCHED: Mapping[str, frozenset[str]] = {
-    kind: frozenset(attributes.split()) for kind, attributes in {
+_TOUCHED: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(attributes.split()) for kind, attributes in {
         "cancel": "record items flights money payment people cabin", "return": "items record money payment",
         "exchange": "items record money payment", "modify_items": "items record money payment",
         "order_address": "address record items", "order_payment": "payment money record",
         "user_address": "address profile", "change_flights": "flights record money payment cabin people",
-        "change_cabin": "cabin record money payment flights people", "add_bags": "bags items record money payment",
+        "change_cabin": "cabin record money payment flights people", "add_bags": "bags items record "
+        "money payment",
         "change_passengers": "people record", "compensation": "certificate payment money record profile",
     }.items()
 }  # fmt: skip
-"""What a right proposal for a kind of goal may act on."""
-_NEUTRAL = frozenset(map(stem, (
-    "look check verify review see find found pull locate open confirm read list show tell explain send sent know "
-    "understand hear ask need have get got receive be stay remain keep leave require help assist let say hope thank "
-    "appreciate want like discuss speak talk begin start recap summarise summarize access search retrieve identify "
-    "authenticate go proceed continue share give provide double-check walk note unchanged untouched affected "
-    "carried cover include based").split()))  # fmt: skip
+"""What a right proposal for a kind of goal may act on; what the goal itself changes comes first."""
+_NEUTRAL = frozenset(map(stem, re.findall(r"[a-z-]+", (
+    "look check verify review see find found pull locate open confirm read list show tell explain send sent "
+    "know understand hear ask need have get got receive be stay remain keep leave require help "
+    "assist let say "
+    "hope thank appreciate want like discuss speak talk begin start recap summarise summarize access search "
+    "retrieve identify authenticate go proceed continue share give provide double-check walk note unchanged "
+    "untouched affected carried cover include based"
+))))  # fmt: skip
+"""Verbs that change nothing."""
 _CUT = re.compile(
     r"[,;:.?!](?=\s|$)| (?:and|or|but|so|if|when|once|because|since|for|from|with|to|on|in|by|as|via|using) "
 )
@@ -181,13 +196,18 @@ _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|in place of|without) (?:(?:an?|the|your|any|this|that) )?"
 )
 _PARTLY = re.compile(
-    r"\bonly (?:the |one |your )?(?:first|second|last|outbound|half|part|one)(?: of| flight| leg| passenger| item| trip)\b|"
-    r"\bone (?:passenger|travell?er|person|flight|item) only\b|\bone of the (?:passengers|travell?ers|people)\b|"
-    r"\bas (?:an? )?(?:store |travel |flight |shop |future )?(?:credit|voucher|coupon|points|miles)\b|\bhalf (?:with|on|of|by)\b|\b(?:order|book|buy) again\b|"
+    r"\bonly (?:the |one |your )?(?:first|second|last|outbound|half|part|one)(?: of| flight| leg| "
+    r"passenger| item| trip)\b|"
+    r"\bone (?:passenger|travell?er|person|flight|item) only\b|\bone of the (?:passengers|travell?ers|"
+    r"people)\b|"
+    r"\bas (?:an? )?(?:store |travel |flight |shop |future )?(?:credit|voucher|coupon|points|miles)\b|"
+    r"\bhalf (?:with|on|of|by)\b|(?<!the )(?<!this )(?<!your )\b(?:order|book|buy) (?:it |them )?again\b|"
     r"\b(?:a|one) (?:second|third|further) (?:booking|order|reservation|trip|ticket|one)\b|\bre-?order\b"
 )
+_ALSO = re.compile(r"\b(?:also|as well|too|in addition|additionally)\b")
 _TAKEN = re.compile(
-    r"\b(?:take|taking|remove|removing|drop|dropping|leave|leaving)\b ((?:the|your) [^.;:?,]{3,60}?) (?:out|off|from)\b(?! of stock)"
+    r"\b(?:take|taking|remove|removing|drop|dropping|leave|leaving)\b ((?:the|your) [^.;:?,]{3,60}?) "
+    r"(?:out|off|from)\b(?! of stock)"
 )
 _MONEY = re.compile(r"\w+ (?:the |your |you )*(?:\$|money|amount|payment|refund|total|sum|price|difference)")
 """After a verb, what is returned is money."""

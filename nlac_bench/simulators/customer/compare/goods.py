@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from nlac_bench.simulators.customer.hear.actions import RETAIL_ID, names_action
-from nlac_bench.simulators.customer.hear.naming import mentions, name_of, names_items, option_mentions, wanted
+from nlac_bench.simulators.customer.hear.naming import mentions, name_of, option_mentions, wanted
 from nlac_bench.simulators.customer.hear.roles import Role
 from nlac_bench.simulators.customer.hear.signals import ONLY
 from nlac_bench.simulators.customer.hear.slots import methods
@@ -23,19 +23,6 @@ _PREPARING = re.compile(
     r"finali[sz]e)\b[^,:;.?]*[,:]"
 )
 """Introduces a question about a detail and proposes nothing: "before I prepare the exchange, …"."""
-_GOODS = re.compile(
-    r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
-    r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
-)
-
-
-def hides_items(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
-    """Return whether ``units`` are about particular goods without naming any of the goal's."""
-    text = "\n".join(unit.full for unit in units)
-    if not goal.items or names_items(units, goal):
-        return False
-    named = (role for unit in units for _, role in mentions(unit, goal, script))
-    return bool(_ITEM_ID.search(text) or _GOODS.search(text) or any(role != "kept" for role in named))
 
 
 def acts_on_own(units: Sequence[Unit], goal: Goal, script: Script) -> bool:

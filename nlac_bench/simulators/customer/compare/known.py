@@ -1,9 +1,9 @@
 """Knows the words in which agents serve a request; whatever else a message speaks of is not part of it.
 
-``words.txt`` lists the stems of the words that agents use when they serve a request and do nothing else: a line
-for the words of any request, then one for each kind of goal. A stem after ``+`` is a verb by which an agent acts
-("I'll cancel …"), one after ``=`` a verb that says what is done ("… will be charged"). A word that is neither
-there nor among what the user knows about itself is strange to the request.
+``words.txt`` lists the stems of the words that agents use when they serve a request and do nothing else: a
+line for the words of any request, then one for each kind of goal. A stem after ``+`` is a verb by which an
+agent acts ("I'll cancel …"), one after ``=`` a verb that says what is done ("… will be charged"). A word that
+is neither there nor among what the user knows about itself is strange to the request.
 """
 
 import re
@@ -24,7 +24,7 @@ _ENDINGS = (("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s
 @lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """Return ``word``, in lower case, without the usual endings of English."""
-    word = _TAIL.sub("", word).strip("-'")
+    word = _TAIL.sub("", word.replace("e-mail", "email")).strip("-'")
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word.removesuffix(ending) + instead
@@ -42,7 +42,7 @@ def vocabulary() -> Mapping[str, frozenset[str]]:
 
 
 class Known:
-    """The words that belong to a user's goal: those of its kind, and those of what the user knows about itself."""
+    """The words that belong to a goal: those of its kind, and those of what its user knows about itself."""
 
     def __init__(self, goal: Goal, script: Script) -> None:
         words = vocabulary()
@@ -57,6 +57,7 @@ class Known:
             match.span() for match in _WORD.finditer(text)
             if not (self._has(match[0]) or _ASIDE.match(text, match.end()) or match[0].endswith("ly")
                     or (_ADDRESSED.search(text, 0, match.start()) and _CLOSES.match(text, match.end()))
+                    or _CODED.search(text, 0, match.start())
                     or _CANNOT.search(text, 0, match.start()))
         ]  # fmt: skip
 
@@ -99,6 +100,8 @@ _ASIDE = re.compile(
 """After a verb without an object of its own: "shall i whack it through?"."""
 _CANNOT = re.compile(r"\b(?:can't|cannot|can not|won't|couldn't|unable|not able)\b[^,;:.?!]*$")
 """Before what is impossible, which nobody proposes: "it can't be brought back"."""
+_CODED = re.compile(r"\b(?:reservation|booking|confirmation)(?: (?:id|code|number|reference))?(?: is|:)? $")
+"""Before a code that may be a word: "reservation HATHAT"."""
 _ADDRESSED = re.compile(r", $")
 _CLOSES = re.compile(r"[.?!]|$")
 """Around a word that addresses the user: "…, mate?"."""

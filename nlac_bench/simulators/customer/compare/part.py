@@ -29,33 +29,6 @@ def named_part(units: Sequence[Unit], goal: Goal, script: Script) -> Goal:
     )
 
 
-def names_stranger(units: Sequence[Unit], goal: Goal) -> bool:
-    """Return whether ``units`` list a person who is not one of the travellers: "you and Max Moor".
-
-    A report of another passenger may also name the one who leaves.
-    """
-    text = joined(units)
-    own = [f"{person.first_name} {person.last_name}".lower() for person in goal.passengers]
-    if not own or (goal.kind == "change_passengers" and own[-1] in text):
-        return False
-    beside = "|".join(map(re.escape, own)) + "|you"
-    names = re.findall(rf"\b(?:{beside})(?: \([^()]*\))?,? (?:and|&|\+) {_NAME}{_AFTER_NAME}", text)
-    names += re.findall(rf"(?:\bfor|:|,) {_NAME}(?: \([^()]*\))?,? (?:and|&|\+) (?:{beside})\b", text)
-    names += re.findall(rf"\b(?:passenger|travell?er)s?(?: names?)?(?: is| are|:) {_NAME}{_AFTER_NAME}", text)
-    return any(name not in own and not _NO_NAMES.search(name) for name in names)
-
-
-_NAME = r"([a-z][a-z'-]+ [a-z][a-z'-]+)"
-_AFTER_NAME = r"(?=[.,;:!?(]| \(|$|\n| (?:and|on|in|from|to|with|for|-)\b)"
-_NO_NAMES = re.compile(
-    r"\b(?:a|all|an|any|are|as|at|bag|bags|baggage|basic|booked|business|by|cabin|card|"
-    r"certificate|charged|checked|class|confirmed|economy|everything|flight|for|free|from|"
-    r"gift|has|have|if|in|insurance|insured|is|it|its|luggage|no|of|on|one|our|paid|"
-    r"party|passenger|passengers|paypal|please|round|same|seat|seats|the|their|there|this|"
-    r"ticket|tickets|to|total|travel|travellers|travelling|trip|two|visa|way|we|will|"
-    r"with|without|you|your)\b"
-)
-"""Words next to a traveller's name that are not names: "for you and your party", "and checked bags"."""
 _COUNT = re.compile(r"\b(\d|one|two|three|four|five) (?:passengers?|travell?ers?|people|adults?)\b")
 _NUMBERS = ("", "one", "two", "three", "four", "five")
 

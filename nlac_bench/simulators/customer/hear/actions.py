@@ -128,64 +128,6 @@ _ANY_CHANGE = re.compile(
 """A noun for any request: "the change is in the system"."""
 
 
-def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> list[Unit]:
-    """Return those of ``offers`` that propose an additional change, which no goal of the user asks for.
-
-    An offer may be a statement among the ``claims`` with a question after it.
-
-    A booking has its own bags and passengers, so nothing offered with it counts as a different request.
-    """
-    questions = [unit for unit in offers if unit.text.endswith("?")]
-    after = [pair for pair in pairwise(claims) if pair[1] in questions and not names_action(pair[1].text)]
-    sold = [
-        unit for group in (*after, *((unit,) for unit in questions)) for unit in group
-        if _SOLD.search(group[0].text)
-    ]  # fmt: skip
-    if sold or goal.kind in ("ask", "other", "book"):
-        return sold
-    groups: list[tuple[Unit, ...]] = [
-        pair for pair in after
-        if (_CAN.search(pair[0].text) and _ALSO.search(pair[0].text)) or _ON_OFFER.search(pair[0].text)
-    ]  # fmt: skip
-    groups += [(unit,) for unit in questions if _ALSO.search(unit.text)]
-    return [
-        unit for group in groups for unit in group
-        if all(_elsewhere(group[0].text, own) for own in (goal, *others))
-    ]  # fmt: skip
-
-
-def _elsewhere(text: str, goal: Goal) -> bool:
-    """Return whether ``text`` names an action or a kind of address, and not that of ``goal``."""
-    if goal.kind == "user_address" and _OF_ORDER.search(text):
-        return True
-    if goal.kind == "order_address" and _OF_PROFILE.search(text):
-        return goal.record is None or goal.record.lower() not in text
-    if goal.kind in ("exchange", "modify_items") and _OF_PROFILE.search(text) and "address" in text:
-        return True
-    insures = goal.insurance is None and "insur" in text
-    return (names_action(text) or insures) and not fits(text, goal)
-
-
-_SOLD = re.compile(
-    r"\bnewsletter\b|\bwarrant(?:y|ies)\b|\bprotection plan\b|\bgift[- ]?wrap\w*|\bpromotions?\b|\bsurvey\b|"
-    r"\b(?:loyalty|membership|rewards|bonus|referral) (?:program(?:me)?|club|plan|card)\b|\bsubscri\w+|"
-    r"\bexpress (?:delivery|shipping)\b|\bpriority boarding\b|\blounge\b|\bour (?:\w+ )?credit card\b|"
-    r"\b(?:rental|hire) car\b|\bcar (?:rental|hire)\b|\bhotels?\b|\bsign(?:ing)? up\b"
-)
-"""Additional offers of agents, which no user wants."""
-_CAN = re.compile(r"^(?:\w+,? ){0,3}(?:i|we) (?:can|could|may|might)\b")
-_ON_OFFER = re.compile(
-    r"\b(?:possible|available|on offer|on sale|interest(?:ed)? you|offer you|could (?:get|have|enjoy|treat)|"
-    r"special (?:offer|price|rate)|promotion)\b"
-)
-"""Says that something is available: "an upgrade to business is possible today"."""
-_ALSO = re.compile(r"\b(?:also|as well|too|in addition|additionally)\b")
-_OF_ORDER = re.compile(
-    r"#w\d|\b(?:orders?|shipping|delivery)\b[^?]{0,40}\baddress|\bship(?:s|ped)? (?:to|there)\b"
-)
-_OF_PROFILE = re.compile(r"\b(?:default|profile|account)\b")
-
-
 def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
     text = _REPLACED.sub(" ", joined(units))
     if goal.kind == "other":

@@ -31,8 +31,8 @@ from nlac_bench.simulators.customer.hear.topics import topics
 class MessageReading:
     """A parsed message of an agent.
 
-    ``parts`` are all units, ``claims`` those that state or propose something (without open questions, conditions and
-    consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
+    ``parts`` are all units, ``claims`` those that state or propose something (without open questions,
+    conditions and consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
     question in the same order, ``reports`` the units that say that something has been done, ``slips`` those
     that state a mistake of the agent and its correction. ``confirm``: the message asks for a yes;
     ``announced``: it says that the agent is about to act, without asking; ``complete``: it asks whether the
@@ -102,7 +102,8 @@ class MessageReading:
             if unit not in offers
         ]
         return replace(
-            self, claims=tuple(unit for unit in self.claims if unit not in offers), proposed=proposed,
+            self, parts=tuple(unit for unit in self.parts if unit not in offers),
+            claims=tuple(unit for unit in self.claims if unit not in offers), proposed=proposed,
             questions=tuple(unit for unit, _ in rest), asked=tuple(topics for _, topics in rest),
             confirm=bool(proposed),
         )  # fmt: skip
@@ -262,22 +263,15 @@ def read(message: str) -> MessageReading:
     )
 
 
-_TO_COME = re.compile(r"\b(?:will|would|if you|once you|going to|i'll|i'd)\b")
+_TO_COME = re.compile(r"\b(?:will|i'll)\b")
 """Announces a list of what is not done yet: "here's what will happen if you confirm:"."""
-_CHECKS = re.compile(
-    r"\b(?:check|verify|make sure|ensure|see) (?:that|whether|if)\b.*:$|"
-    r"\b(?:check|review|look over|go through) (?:the|this|these|all)\b.*:$"
-)
+_CHECKS = re.compile(r"\b(?:check) (?:that)\b.*:$|\b(?:check) (?:the)\b.*:$")
 """Asks to check the values in the list below it."""
-_YES_OR_NO = re.compile(
-    r"[\"'(]?(?:yes|no|(?:(?:do not|don't) )?(?:confirm|approve|agree))\b[\"')]*"
-    r"(?: ?[:=]| - |,? (?:and|if|to)\b)"
-)
+_YES_OR_NO = re.compile(r"[\"'(]?(?:yes|no|(?:(?:do not) )?(?:confirm))\b[\"')]*(?: ?[:=]| - |,? (?:and)\b)")
 """An entry of a list of the two answers: "- yes: I'll go ahead"."""
 _UNCHANGED = re.compile(
-    r"^(?:before|until|once|when|as soon as) [^,]*,|\b(?:before|until) (?:any|some|every)?thing \w+ \w+"
-    r"|\bplans? (?:have |has )?changed\b|\b(?:nothing"
-    r"|no changes?|none of \w+) (?:has|have) been\b"
+    r"^(?:before|once|when|as soon as) [^,]*,|\b(?:before) (?:any)?thing \w+ \w+|"
+    r"\bplans? (?:have )?changed\b|\b(?:nothing) (?:has) been\b"
 )
 """Reports no change: a reason to cancel, or that nothing has been done."""
 
@@ -304,7 +298,7 @@ def _in_stock(claim: Unit) -> Unit:
     return replace(claim, text="".join(part for part in clauses if not signals.UNAVAILABLE.search(part)))
 
 
-_CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=and|but|so|however|yet|whereas|while)|(?= - )")
+_CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=and|but|so|however)|(?= - )")
 
 
 def _without_reasons(text: str) -> str:
@@ -317,17 +311,14 @@ def _without_reasons(text: str) -> str:
     return "".join(part for part in _CLAUSES.split(main) if not signals.REFUSED.search(part))
 
 
-_REASON = re.compile(
-    r" ?\([^()]*\)|(?:,| -) (?:as|since|because|given that|seeing that|although|though|even though) [^,;]*?"
-    r"(?=[,;.!]?$|[,;] | - )"
-)
+_REASON = re.compile(r" ?\([^()]*\)|(?:,| -) (?:as|because) [^,;]*?(?=[,;.!]?$)")
 
 
-_RECORDS = re.compile(r"\b(?:orders?|reservations?|bookings?|flights?|trips?|itinerary|confirmation)\b")
+_RECORDS = re.compile(r"\b(?:orders?|flights?|trips?)\b")
 
 
 _BRACKET = re.compile(r" ?\([^()]*\)")
-_PER_PERSON = re.compile(r"\b(?:per|each) p\w+")
+_PER_PERSON = re.compile(r"\b(?:per) p\w+")
 _WAYS = re.compile(r"\b(one|round)[- ]?(?:way|trip)\b")
 _CODES = re.compile(rf"{RETAIL_ID.pattern}|{RESERVATION_ID.pattern}")
 

@@ -78,7 +78,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("items", any_of(r"\b(?:only|just) (?:some|part|certain|a few|a couple)\b(?! (?:time|more|minutes|"
     r"moments))",)),
     ("reason", any_of(
-        r"\breasons?\b", r"\bwhy\b", r"\bcauses?\b", r"\bhow come\b", r"\bwhat (?:prompted|made you|led you|caused)\b", (
+        r"\breasons?\b", r"\bis it because\b", r"\bwhy\b", r"\bcauses?\b", r"\bhow come\b",
+        r"\bwhat (?:prompted|made you|led you|caused)\b", (
             r"\bwhat (exactly )?(happened|went wrong)\b"
         ), r"\bmistake\b", r"\bno longer need",
     )),
@@ -136,8 +137,10 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("request", any_of(
         r"\bwhat (seems|appears|would seem) to be\b", r"\b(be of|at your) (service|help|assistance)\b",
-        r"\bon your mind\b", r"\bwhat('s| is| was) (it|this|that) (all )?(about|that you)", r"\bwalk me through\b",
-        r"\bgo on\b", r"\ball ears\b|\bi'm listening\b", r"\bdescribe\b.*\b(concern|issue|problem|request|situation)",
+        r"\bon your mind\b", r"\bwhat('s| is| was) (it|this|that) (all )?(about|that you)", r"\bwalk "
+        r"me through\b",
+        r"\bgo on\b", r"\ball ears\b|\bi'm listening\b", r"\bdescribe\b.*\b(concern|issue|problem|"
+        r"request|situation)",
         r"^((ok|okay|yes|sure|please|alright|right|great)\W+)*(shoot|continue|carry on|proceed)\W*$",
         r"\bwhat('s| is) (up|going on|wrong|the (matter|issue|problem|trouble|story))\b",
         r"\b(how|what|anything).*\b(can|may|could) (i|we) (help|assist|do)",

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Set
 
-from nlac_bench.simulators.customer.compare import check, choices
-from nlac_bench.simulators.customer.hear import actions, identity, naming
+from nlac_bench.simulators.customer.hear import actions, identity
 from nlac_bench.simulators.customer.hear.identity import IDENTITY
 from nlac_bench.simulators.customer.hear.reading import MessageReading
+from nlac_bench.simulators.customer.hear.slots import methods
 from nlac_bench.simulators.customer.hear.structure import joined
 from nlac_bench.simulators.customer.intent.goals import Goal
 from nlac_bench.simulators.customer.speak import speech
@@ -19,22 +19,17 @@ class Answers(Moves):
     def _told(self, heard: MessageReading, goal: Goal) -> tuple[frozenset[str], str]:
         """Return the topics of the questions that the user can answer, and the answer."""
         topics = heard.asks - {"unclear"} - IDENTITY
-        chosen = choices.answer(heard, goal, self._script, self._pick)
-        if chosen:
-            rest = self._details(heard, chosen.topics | {"request", "items"}, goal)
-            return topics | chosen.topics, f"{chosen.text} {rest}".strip()
         told = self._details(heard, {"request"}, goal) or self._details(heard, frozenset(), goal)
-        if not told and heard.questions:
-            topics = choices.subject(heard, goal)
-            told = speech.details([topics], goal, self._pick)
+        if not told and heard.questions and len(heard.text.split()) > 4:  # "Which one?" below some values
+            paid = goal.payment and len({value for *_, value in methods(heard.text)}) > 1
+            topics = frozenset({"payment"} if paid else {"request"})
+            told = speech.details([topics], goal, self._pick) if paid else ""
+            told = told or speech.want(goal, speech.CORE | {"bags", "passengers"}, self._pick)
         return topics, told
 
     def _details(self, heard: MessageReading, without: Set[str], goal: Goal) -> str:
         """Return what the questions ask for, in their order, except ``without`` and the identity."""
-        asked = [
-            topics if speech.details([topics], goal, self._pick) else choices.about(unit.text, goal)
-            for unit, topics in zip(heard.questions, heard.asked, strict=True)
-        ]
+        asked = list(heard.asked)
         asked.append(frozenset({"complete"} if heard.complete else ()))
         return speech.details([topics - without - IDENTITY for topics in asked], goal, self._pick)
 
@@ -43,31 +38,13 @@ class Answers(Moves):
         told = speech.identity(heard.asks, self._script.person, self._pick)
         place = next(place for place, topics in enumerate(heard.asked) if topics & IDENTITY)
         self._introduce(heard.asks & IDENTITY)
-        rest = heard.besides_identity()
-        chosen = choices.answer(rest, goal, self._script, self._pick)
-        if chosen:
-            told = f"{told} {chosen.text}"
-        elif naming.names_items(rest.questions, goal):  # "What should change about the toaster?"
-            told = f"{told} {speech.details([choices.subject(rest, goal)], goal, self._pick)}".strip()
-        without = chosen.topics | {"items"} if chosen else frozenset[str]()
+        without = frozenset[str]()
         requested = any("request" in topics and not topics & IDENTITY for topics in heard.asked)
         if not requested or self._now.told >= speech.CORE:
             without |= {"request"}
         first, last = heard.split(place)
         before, after = self._details(first, without, goal), self._details(last, without, goal)
-        also = self._pick(speech.ALSO_YES) if self._agrees(heard, goal) else ""
-        return self._tell(heard.asks, " ".join(filter(None, (before, told, after, also))))
-
-    def _agrees(self, heard: MessageReading, goal: Goal) -> bool:
-        """Return whether a yes-or-no question, not that about identity, names what the user wants."""
-        asked = [unit for unit in heard.proposed if unit.text.endswith("?")]
-        return (
-            goal.kind not in ("ask", "other")
-            and not (goal.change or heard.refused)
-            and actions.fits(joined(asked), goal)
-            and not check.objections(heard.claims, goal, self._script, self._now.goal)
-            and (not goal.items or naming.names_items(heard.claims, goal))
-        )
+        return self._tell(heard.asks, " ".join(filter(None, (before, told, after))))
 
     def _identify_again(self, heard: MessageReading, goal: Goal) -> str:
         """Answer that the user was not found, with identity data that it has not told yet, if any."""
@@ -84,7 +61,7 @@ class Answers(Moves):
         self._now.given |= {speech.identity_key(asks, self._script.person)}
 
     def _known_identity(self, heard: MessageReading) -> bool:
-        """Return whether the message shows the user's identity, rightly, and asks only whether it is right."""
+        """Return whether the message shows the right identity of the user and only asks about that."""
         person = self._script.person
         email = person.email or self._script.profile.email
         own = (f"{person.first_name} {person.last_name}", email, person.user_id, person.zip)

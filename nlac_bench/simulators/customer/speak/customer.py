@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
-from nlac_bench.simulators.customer.compare import check, choices, covered, goods, outcome
+from nlac_bench.simulators.customer.compare import check, covered, outcome
 from nlac_bench.simulators.customer.hear import actions, naming, signals
 from nlac_bench.simulators.customer.hear.identity import IDENTITY, wants_identity
 from nlac_bench.simulators.customer.hear.reading import MessageReading, read
 from nlac_bench.simulators.customer.hear.structure import joined
-from nlac_bench.simulators.customer.intent import phrases as say
 from nlac_bench.simulators.customer.intent.goals import STOP, Goal, Script
 from nlac_bench.simulators.customer.speak import speech
 from nlac_bench.simulators.customer.speak.answers import Answers
@@ -47,7 +46,6 @@ class Customer(Answers):
         if talk.replies >= MAX_REPLIES:
             return self._leave(speech.HOPELESS)
         heard = read(message)
-        talk.timed = talk.timed or bool(signals.REFUND_TIME.search(heard.text))
         for variant in range(VARIANTS):
             self._talk = replace(talk, variant=variant, introduced=False)
             reply = speech.once(self._answer(heard, talk.introduced))
@@ -83,11 +81,8 @@ class Customer(Answers):
         if self._now.refusals and any(signals.GIVE_UP.search(unit.text) for unit in heard.offers):
             return self._next(speech.ACCEPT)
         doubts = covered.doubts(heard, goal, self._script)
-        if doubts:
+        if doubts and not (heard.not_found or (heard.refused and goal.forbidden)):
             return self._doubt(doubts, heard, goal)
-        extras = actions.extras(heard.offers, heard.claims, goal, self._others)
-        if extras:
-            return self._decline(heard.without(extras), goal)
         if self._reported(heard, goal):
             wrong = check.misreported(heard, goal, self._script, self._now.goal, self._now.agreed)
             return self._object(wrong) if wrong else self._next(speech.THANKS)
@@ -229,20 +224,12 @@ class Customer(Answers):
             )
         if wrong:
             return self._object(wrong, self._details(heard, {"request", *wrong}, goal))
-        if goods.hides_items(heard.claims, goal, self._script) and not check.states_target(
-            heard.claims, goal, self._script
-        ):
-            return self._which_goods(goal)
         told = self._details(heard, {"request"}, goal)
         only = any(signals.ONLY.search(unit.text) for unit in heard.proposed)
         yes = f"{self._pick(speech.YES_ALL if only else speech.YES)} {told}".strip()
         named = actions.names_action(claims)
-        if not named and not check.states_target(heard.claims, goal, self._script):
-            kept = choices.unchanged(heard, goal, self._script)
-            if kept:
-                return self._say_again(f"{self._pick(speech.STAYS)} {kept} {told}".strip())
         if not named and not check.known_slots(claims, goal):
-            if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
+            if self._now.agreed:
                 return self._say_again(yes)
             # the proposal names nothing, so the reply repeats the details that the user has given and
             # confirms
@@ -251,55 +238,29 @@ class Customer(Answers):
         self._now.agreed = True
         if goal.items and not naming.names_items(heard.claims, goal) and "items" not in self._now.told:
             yes = f"{yes} {speech.details([{'items'}], goal, self._pick)}"
-        return self._say_again(self._ask_back(yes, goal))
+        return self._say_again(yes)
 
     def _doubt(self, doubts: Sequence[covered.Doubt], heard: MessageReading, goal: Goal) -> str:
         """Object by name to what the user did not ask for, and answer the message's open questions."""
-        objections = [
-            objection for doubt in doubts if (objection := speech.objection(doubt.unit.text, doubt.start))
-        ]
         left = heard.without([doubt.unit for doubt in doubts])
-        asked = self._details(left, {"request"}, goal)
+        objections = [text for doubt in doubts if (text := speech.objection(doubt.unit.text, doubt.start))]
         told = speech.identity(heard.asks, self._script.person, self._pick) if heard.asks & IDENTITY else ""
-        rest = f"{told} {asked}".strip()
+        rest = f"{told} {self._details(left, {'request'}, goal)}".strip()
+        wrong = check.objections(heard.claims, goal, self._script, self._now.goal) if heard.confirm else []
+        wrong = [topic for topic in wrong if topic != "kind"]
         if not objections:
+            if wrong:
+                return self._object(wrong, rest)
             return self._say_again(f"{self._pick(speech.UNSURE)} {rest}".strip())
+        if all(text in speech.NOT_ALSO for text in objections) and self._reported(left, goal):
+            return f"{objections[0]} {self._answer(left, introduced=False)}"
         self._now.objected += 1
         self._now.agreed = False
         if self._now.objected > PATIENCE:
             return self._leave(speech.HOPELESS)
-        again = rest or speech.want(goal, self._now.told | speech.SHORT, self._pick)
-        return f"No, {' '.join(dict.fromkeys(objections[:2]))} {again}"
-
-    def _decline(self, heard: MessageReading, goal: Goal) -> str:
-        """Decline an offer of something else as well, and answer the rest of the message."""
-        no = self._pick(speech.NOT_ALSO)
-        if self._reported(heard, goal) or heard.proposed or heard.asked:
-            return f"{no} {self._answer(heard, introduced=False)}"
-        return self._say_again(f"{no} {speech.want(goal, self._now.told, self._pick)}")
-
-    def _which_goods(self, goal: Goal) -> str:
-        """Ask which goods a proposal means, and then agree on condition that it means the right ones."""
-        if not self._now.puzzled:
-            self._now.puzzled = True
-            return self._say_again(
-                f"{self._pick(speech.WHICH_GOODS)} "
-                f"{speech.want(goal, self._now.told | speech.SHORT, self._pick)}"
-            )
-        self._now.agreed = True
-        return self._say_again(f"If that is {say.items(goal.items)}, then yes, please go ahead.")
-
-    def _ask_back(self, yes: str, goal: Goal) -> str:
-        """Return a yes that now and then ends with a question of the user's own."""
-        if (
-            goal.kind not in ("cancel", "return")
-            or self._now.asked_back
-            or self._now.timed
-            or self._pick(("", "", "", "", "", "?")) == ""
-        ):
-            return yes
-        self._now.asked_back = True
-        return f"{yes} {self._pick(speech.BACK)}"
+        right = speech.correction(wrong, goal, self._now.told, self._pick) if wrong else ""
+        again = f"{right} {rest}".strip() or speech.want(goal, self._now.told | speech.SHORT, self._pick)
+        return f"{' '.join(dict.fromkeys(objections[:2]))} {again}"
 
 
 def _about(text: str, words: Sequence[str]) -> bool:

@@ -48,7 +48,7 @@ class Moves:
     def _reset(self) -> None:
         """Begin the next request; the user states it as fully as the first one, or at least its subject."""
         talk = self._now
-        talk.agreed = talk.puzzled = False
+        talk.agreed = False
         talk.answered = frozenset()
         talk.told = speech.told_at_first(self._script) | speech.SHORT
         talk.unread = talk.objected = talk.refusals = talk.vague = 0

@@ -17,7 +17,6 @@ SURE = (
     "Really? Could you have another look?",
     "Please have another look.",
 )
-STAYS = ("Yes.", "Yes, please.")
 YES_ALL = ("Yes, that's all.", "Yes, that is all of it.", "Yes, nothing else.")
 CORRECT = ("Yes, that's right.", "Yes, that is correct.", "Yes, correct.")
 THAT_ONE = ("Yes, that's the one.", "Yes, that one.", "Yes, it is.")
@@ -34,26 +33,22 @@ MIND = (
 ACCEPT = ("I see, that's a pity.", "All right, I understand.", "Okay, then leave it.")
 THANKS = ("Thank you!", "Great, thanks.", "Perfect, thank you.", "Thanks a lot.", "Wonderful, thanks.")
 WAIT = ("Sure, take your time.", "All right, I am waiting.", "Okay.", "Sure, no hurry.")
-ALSO_YES = ("And yes, that is what I want.", "And yes, that's right.")
 GO_ON = ("Yes, please.", "Yes, please do.", "Sure, go ahead.")
 HOPELESS = ("We are getting nowhere, so I will leave it here.", "This does not help me. Goodbye.")
 TRANSFERRED = ("All right, thanks.", "Okay, thank you.")
-WHICH_GOODS = ("I'm not sure which item you mean.", "Sorry, which item do you mean?")
 UNCLEAR = (
     "Sorry, I don't quite follow.", "I'm not sure what you mean.", "Sorry, what do you need from me?",
     "Could you say that again, please?",
 )  # fmt: skip
 UNSURE = (
     "I'm not sure, I don't know that. What does your system say?",
-    "No idea, I can't tell. What do you see in your system?",
+    "Sorry, I can't tell. What do you see in your system?",
 )
 HEARD = ("Okay.", "All right.", "Okay, thanks.", "Good.", "I see.")
 BEFORE = ("As I said before.", "I have said that already.", "That is what I said.")
 DONE = (
     "Do you mean that it is done?", "What exactly is done?", "Is that about my request?",
 )  # fmt: skip
-BACK = ("How long will the refund take, by the way?", "When can I expect the refund?")
-"""Questions that a user asks back now and then when the agent is about to refund something."""
 
 CORE = frozenset({"record", "items", "options", "reason", "address", "cabin", "flights", "route"})
 """Topics that a user tells when asked what to do; payment and extras are told only when asked for."""
@@ -161,25 +156,30 @@ def details(asked: Iterable[Set[str]], goal: Goal, pick: say.Pick) -> str:
 
 def objection(text: str, at: int) -> str:
     """Return the objection to what a unit says around ``at``; empty if the user cannot know about it."""
+    if _OFFERS.search(text):
+        return NOT_ALSO[0]
     if _WHY.search(text):
-        return "that is not the reason."
+        return "No, that is not the reason."
     acts = [act for act in _ACT.finditer(text, 0, at + 1) if not _CUT.search(text, act.end(), at)]
     if acts and not text.endswith("?"):
         clause = _CUT.split(text[acts[-1].end() :], maxsplit=1)[0]
         if clause:
-            return f"I did not ask you to {_first_person(clause)}."
+            return f"No, I did not ask you to {_first_person(clause)}."
     if text.endswith("?") or _SAID.search(text):
-        asked = [act for act in _ACT.finditer(text) if not _SAID.search(text)]
-        if asked and (clause := _CUT.split(text[asked[-1].end() :], maxsplit=1)[0]):
-            return f"I did not ask you to {_first_person(clause)}."
-        return "that is not right." if _SAID.search(text) else ""
+        return "No, that is not right." if _SAID.search(text) or _ACT.search(text) else ""
     begin = max((cut.end() for cut in _CUT.finditer(text, 0, at)), default=0)
-    return f'I did not ask for that: "{_CUT.split(text[begin:], maxsplit=1)[0].strip()}".'
+    return f'No, I did not ask for that: "{_CUT.split(text[begin:], maxsplit=1)[0].strip()}".'
 
 
+_OFFERS = re.compile(
+    r"^(?:\w+,? ){0,3}(?:would you (?:\w+ )?(?:like|prefer|want|rather)|do you (?:also )?want|"
+    r"(?:shall|should|may|can) i)\b"
+    r".*\?$"
+)
 _WHY = re.compile(r"\b(?:because|reason)\b")
 _ACT = re.compile(
-    r"\b(?:(?:i|we)(?:'ll|'d| will| would| can| could| shall| should| have to| am going to|'m going to| want to)|"
+    r"\b(?:(?:i|we)(?:'ll|'d| will| would| can| could| shall| should| have to| am going to|'m going "
+    r"to| want to)|"
     r"(?:shall|should|may|can|could) (?:i|we)|(?:want|like) (?:me|us) to|let (?:me|us))"
     r"(?: (?:also|then|now|just|have to|need to|have|go ahead and|be able to|\w+ly))* (?!be\b|need\b|have\b)"
 )
@@ -188,7 +188,7 @@ _SAID = re.compile(r"\b(?:you|your|yours|you're|you've|you'd)\b(?! (?:system|scr
 
 
 def _first_person(text: str) -> str:
-    """Return a part of an agent's sentence, in lower case, as the user says it: "your card" becomes "my card"."""
+    """Return a part of an agent's sentence as the user says it: "your card" becomes "my card"."""
     return _SECOND.sub(lambda match: _AS_USER[match[0]], text).strip()
 
 

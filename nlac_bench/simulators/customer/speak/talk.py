@@ -38,13 +38,8 @@ class Talk:
     """Whether the user's last message stated its identity."""
     vague: int = 0
     """Number of messages that reported something done, but not what, before the user agreed to anything."""
-    timed: bool = False
-    """Whether the agent has said when a refund comes."""
     said: tuple[str, ...] = ()
     """The user's replies."""
     variant: int = 0
     """Changes the wordings chosen, so that a reply is not repeated."""
-    puzzled: bool = False
-    """Whether the user has asked which goods a proposal refers to."""
-    asked_back: bool = False
     over: bool = False
