@@ -12,7 +12,7 @@ _ADVERBS = (
 _OBJECT = (
     r"(?= (?:it|this|that|them|the|your|you|an?|all|both|every|any|one|two|another|only|just|order|"
     r"reservation|"
-    r"\$|\d|[a-z]+_\d|[a-z]*\d[a-z\d]*\b))"
+    r"\$|\d|[a-z]+_\d|[a-z]*\d[a-z\d]*\b|[a-z]+ (?:insurance|bags?|seats?|passengers?|flights?|orders?)\b))"
 )
 _ACT = re.compile(
     r"\b(?:(?:i|we)(?:'ll|'d|'m|'re)?(?: (?:will|would|can|could|shall|should|may|might|must|am|are))?|"

@@ -126,7 +126,7 @@ def numbers(text: str, goal: Goal, known: Known) -> Iterator[tuple[int, int]]:
         return
     for match in _CODE.finditer(text):
         plain = match[0].isdigit() and (len(match[0]) < 2 or match[0] == str(goal.bags))
-        if not (plain or known.says(match[0]) or _ITEM.fullmatch(match[0])):
+        if not (plain or known.says(match[0]) or ITEM.fullmatch(match[0])):
             yield match.span()
 
 
@@ -144,7 +144,8 @@ _CODE = re.compile(
     r"(?<![\w$#@./_-])(?:[a-z]{0,3}-?)?\d[\w-]*(?![\w@]|[.,]\d| ?(?:to|-) ?\d| (?:business|working|"
     r"days|hours|minutes|weeks|steps))"
 )
-_ITEM = re.compile(r"\d{10}")
+ITEM = re.compile(r"\b\d{10}\b")
+"""The id of an item, which the user does not know."""
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _LEFT = re.compile(r"\b(?:leave|keep) (?!the\b|it\b|your\b)[^;?]{5,120} as (?:your|the) (?!same)")
 _LATER = re.compile(r"\bflights?\b[^.;?]{0,30}\b(?:day|hour|week)s? (?:later|earlier)\b")
@@ -153,7 +154,7 @@ _LATER = re.compile(r"\bflights?\b[^.;?]{0,30}\b(?:day|hour|week)s? (?:later|ear
 def _own_reason(clause: str, goal: Goal) -> bool:
     """Return whether a reason that is ascribed to the user is the one that it gives."""
     own = {stem(word) for word in re.findall(r"[a-z]{3,}", f"{goal.reason} {goal.question}".lower())}
-    said = {stem(word) for word in re.findall(r"[a-z]{3,}", clause)} - {"you", "your", "the", "for"}
+    said = {stem(word) for word in re.findall(r"[a-z]{3,}", clause)} - _COMMON
     alike = any(rule.search(clause) and rule.search((goal.reason or "").lower()) for rule in REASONS.values())
     return bool(own & said) or alike or bool(_ASKED.search(clause))
 
@@ -165,10 +166,11 @@ _BECAUSE = re.compile(
 )
 _CONSENT = re.compile(r"\b(?:do you want me|shall|should|may) (?:to|i)\b")
 _WHY = re.compile(r"\b(?:because(?: of)?|that's why|the reason (?:is|being))\b[^,;.?]*")
+_COMMON = frozenset(map(stem, ("you", "your", "the", "for", "have", "has", "are", "was", "one", "its")))
 _ASKED = re.compile(
     r"\byou(?:'d|'ve|'re)? (?:\w+ )?(?:ask|request|paid|want|wish|told|said|confirm|agre|like|need|"
     r"prefer|chose|gave|decid|pick|"
-    r"mention|still|have already|had|can|may|will|are (?:a|the))\w*|\byou (?:have|hold|are) (?:an? |"
+    r"mention|still|have already|had|can|may|will|are (?:a|the))\w*|\byou(?:'re| have| hold| are) (?:an? |"
     r"the )?(?:business|economy|basic|insur|regular|silver|gold|already|order|one|two|three|\d)"
 )
 _MEMBER = re.compile(

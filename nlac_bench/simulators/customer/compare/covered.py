@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nlac_bench.simulators.customer.compare.check import states_target
-from nlac_bench.simulators.customer.compare.claims import aims, charges, facts, numbers, record_of
+from nlac_bench.simulators.customer.compare.claims import ITEM, aims, charges, facts, numbers, record_of
 from nlac_bench.simulators.customer.compare.known import Known, stem
 from nlac_bench.simulators.customer.hear.actions import ACTIONS, FITTING
 from nlac_bench.simulators.customer.hear.asking import WH, WH_START
 from nlac_bench.simulators.customer.hear.identity import wants_identity
+from nlac_bench.simulators.customer.hear.naming import names_items
 from nlac_bench.simulators.customer.hear.reading import MessageReading
 from nlac_bench.simulators.customer.hear.requests import asks_for_value, is_choice
 from nlac_bench.simulators.customer.hear.structure import Unit
@@ -31,8 +32,11 @@ class Doubt:
     end: int
 
 
-def doubts(heard: MessageReading, goal: Goal, script: Script) -> list[Doubt]:
-    """Return the first thing in each unit of a message that nothing covers."""
+def doubts(heard: MessageReading, goal: Goal, script: Script, agreed: bool) -> list[Doubt]:
+    """Return the first thing in each unit of a message that nothing covers.
+
+    ``agreed``: the user has said yes to the goal; without a yes nothing may have been charged.
+    """
     known, record = Known(goal, script), record_of(goal, script)
     decides = heard.confirm or heard.announced or bool(heard.reports)
     rules: tuple[Callable[[str], Iterable[tuple[int, int]]], ...] = (
@@ -42,12 +46,15 @@ def doubts(heard: MessageReading, goal: Goal, script: Script) -> list[Doubt]:
         lambda text: charges(text, goal, record),
         lambda text: facts(text, goal, script, record),
         lambda text: numbers(text, goal, known),
+        lambda text: () if agreed else (match.span() for match in _CHARGED.finditer(text)),
     )
     found = []
     for unit in heard.parts:
         if _matters(unit, decides):
             spans = [span for rule in rules for span in rule(unit.text)]
             found += [Doubt(unit, *span) for span in spans[:1]]
+    if not found and heard.confirm and goal.items and not names_items(heard.parts, goal):
+        found = [Doubt(unit, *match.span()) for unit in heard.parts for match in ITEM.finditer(unit.text)][:1]
     return found or list(_keeps(heard, goal, script))
 
 
@@ -82,6 +89,7 @@ def _matters(unit: Unit, decides: bool) -> bool:
     return decides or text.endswith("?") or bool(_DONE.search(text))
 
 
+_CHARGED = re.compile(r"\b(?:i|we)(?:'ve| have)? (?:just |also |already )*(?:charged|billed|debited)\b")
 _DIGIT = re.compile(r"\d")
 _DOES = re.compile(r"\b(?:i|we)\b|\blet (?:me|us)\b")
 _DONE = re.compile(r"\b(?:i|we)(?:'ve| have| just| also| already| now)+ \w+ed\b")

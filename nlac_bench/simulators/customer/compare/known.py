@@ -67,7 +67,7 @@ class Known:
         return [
             act for act in acts(text)
             if (word := stem(act.verb)) not in self._own
-            and (act.kind != "next" or any(f"+{word}" in words for words in known))
+            and (act.kind != "next" or any({f"+{word}", f"={word}"} & words for words in known))
         ]  # fmt: skip
 
     def strange_acts(self, text: str) -> list[tuple[int, int]]:

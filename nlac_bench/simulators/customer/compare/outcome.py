@@ -42,7 +42,7 @@ _DONE = compiled(
         + r"|\brebooked\b|\bnow booked on\b|\bnow on (?=[a-z]{2,3}\d)",
         "change_cabin": (rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"),
         "add_bags": _either(r"(?:bags?|baggage)", rf"(?:{_CHANGED}|added|increased)"),
-        "change_passengers": _either(r"(?:passengers?)", _CHANGED) + r"",
+        "change_passengers": _either(r"(?:passengers?)", _CHANGED) + r"|\breplace[sd]\b" + r"",
         "compensation": (_either(r"(?:certificate)", r"(?:sent|issued)")),
     }
 )

@@ -30,15 +30,29 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
     return bare and len(sentence.split()) < 10 and not sentence.endswith("?")
 
 
-_VERIFY = re.compile(r"(?<!for your )\b(?:verif|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
+_VERIFY = re.compile(
+    r"(?<!for your )\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b"
+)
 _UNKNOWN = re.compile(
-    r"(?:\b(?:not|no|nothing|nobody)\b|n't\b)(?:(?! (?:need|until)\b)[^.;!?]){0,40}?\b(?:verif|authenticat|"
-    r"locat|find\b|c[ao]mes? (?:up)|enough|in (?:our) (?:system)|know who|work(?:s)?\b(?! (?:out))|"
-    r"do\b(?=\W*$)|accounts?|users?|profiles?|associated|look you up)|\b(?:wrong)\b|"
-    r"\b(?:alone)\b[^.;!?]{0,30}(?:n't\b)"
+    r"(?:\b(?:not|no|never|cannot|unable|nothing|nobody|neither|zero|fail(?:s|ed)?)\b|n't\b)"
+    r"(?:(?! (?:need|without|until|before|longer)\b)[^.;!?]){0,40}?"
+    r"\b(?:identif|verif|authenticat|confirm (?:it's you|who|your identity)|locat|find\b|found\b|match|"
+    r"recogni[sz]e|exist|pull(?:ed)? up|c[ao]mes? (?:up|back)|enough|sufficient|suffice|adequate|valid\b|"
+    r"correct|correspond|registered|on file|on record|in (?:our|the|my) (?:system|records|database|files)|"
+    r"know who|work(?:s|ed)?\b(?! (?:out|for you))|do\b(?=\W*$)|tell me who|such|results?|hits?|"
+    r"accounts?|users?|customers?|profiles?|records?|linked|tied|associated|look you up)|"
+    r"\b(?:insufficient|unverified|unidentified|invalid|incorrect|unknown|wrong|unrecogni[sz]ed)\b|"
+    r"\b(?:alone|only|just)\b[^.;!?]{0,30}(?:\bnot\b|n't\b)|"
+    r"\bcame (?:up empty|back (?:empty|with nothing|blank))|\bmore than (?:just )?(?:that|this|your|an?)\b"
 )
 """Says that the user was not found, or that the given data do not suffice to find the user."""
-_WHO = re.compile(r"\b(?:you|accounts?|profiles?|users?|database)\b")
-_ADMITS = re.compile(r"\bmy (?:bad)\b")
+_WHO = re.compile(
+    r"\b(?:you|your (?:details|information|data)|accounts?|profiles?|users?|customers?|records?|system|"
+    r"database|anyone|anybody|someone|somebody|nobody|identif\w*)\b"
+)
+_ADMITS = re.compile(r"\byou(?:'re| are) (?:\w+ )?(?:right|correct)\b|\bmy (?:mistake|bad|error|fault)\b")
 """Agrees with an objection of the user."""
-_OF_GOODS = re.compile(r"\b(?:orders?|reservations?|changes?)\b")
+_OF_GOODS = re.compile(
+    r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|"
+    r"refund\w*|cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"
+)

@@ -32,11 +32,11 @@ class MessageReading:
     """A parsed message of an agent.
 
     ``parts`` are all units, ``claims`` those that state or propose something (without open questions,
-    conditions and consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
-    question in the same order, ``reports`` the units that say that something has been done, ``slips`` those
-    that state a mistake of the agent and its correction. ``confirm``: the message asks for a yes;
-    ``announced``: it says that the agent is about to act, without asking; ``complete``: it asks whether the
-    request has further parts.
+    conditions and consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the
+    topics of each question in the same order, ``reports`` the units that say that something has been done,
+    ``slips`` those that state a mistake of the agent and its correction. ``confirm``: the message asks for a
+    yes; ``announced``: it says that the agent is about to act, without asking; ``complete``: it asks whether
+    the request has further parts.
     """
 
     text: str

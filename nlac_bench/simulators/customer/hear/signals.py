@@ -5,8 +5,10 @@ import re
 from nlac_bench.simulators.customer.hear.topics import any_of
 
 ANNOUNCES = re.compile(
-    r"\b(?:i'll|i will|i'm going to|i am going to|let me|i'm about to|i shall)(?: now)* (?:cancel|return|"
-    r"exchange|modify|change|update|swap|switch|book|add|process|submit|send|replace|move|set)\b"
+    r"\b(?:i'll|i will|i'm going to|i am going to|let me|i'm about to|i am about to|i'll now|i "
+    r"shall)(?: now| just| then| go ahead and)* "
+    r"(?:cancel|return|exchange|modify|change|update|swap|switch|book|add|process|submit|issue|send|"
+    r"replace|move|set|upgrade)\b|\bcancell?ing (?:it|your|the|order|reservation)\b.*\bnow\b"
 )
 OTHERS = re.compile(
     r"\b(?:any|some) (?:other) (?:items?|things?)\b|\b(?:any|some)thing else (?:in|from) (?:this|the)"
@@ -77,17 +79,18 @@ COMPLETE = any_of(
 REFUSED = any_of(
     r"\bcan ?not\b", r"\bcan't\b", r"\bcant\b", r"\bcannt\b", r"\bcould ?n[o']t\b", r"\bunable\b",
     r"\bnot able\b", r"\bnot possible\b", r"\bisn't possible\b", r"\bimpossible\b",
-    r"\bnot (permitted|eligible|available)\b", r"\bineligible\b",
-    r"\bisn't (allowed)\b", r"\bwon't be able\b", r"\bwill not be able\b",
-    r"\bagainst (my) ?(\w+ )?(rules)",
-    r"\bpolicy (does not|doesn't|prohibits)",
-    r"\b(do not) (permit)",
-    r"\bmust (deny)", r"\bhave to (deny)",
-    r"\bno longer (possible|be (?!the)\w)",
-    r"\bonly (pending) orders?\b",
-    r"\bonly be (changed)\b(?! once)",
-    r"\b(can) only (go|be (?!(made) once))\b",
-    r"\bnot (enough)\b",
+    r"\bnot (allowed|permitted|eligible|available|supported)\b", r"\bineligible\b",
+    r"\bisn't (allowed|permitted|eligible)\b", r"\bwon't be able\b", r"\bwill not be able\b",
+    r"\bagainst (our|the|my|company) ?(\w+ )?(policy|policies|rules)",
+    r"\bpolicy (does not|doesn't|forbids|prohibits)",
+    r"\b(does not|doesn't|do not|don't) (allow|permit|qualify|meet|offer|cover)",
+    r"\bmust (decline|refuse|deny)", r"\bhave to (decline|refuse|deny)",
+    r"\bno longer (possible|available|be (?!used|your|the|needed|sent|shipped|delivered|charged|there)\w)",
+    r"\bonly (pending|delivered) orders?\b",
+    r"\bonly be (cancelled|canceled|returned|modified|changed|exchanged|refunded)\b(?! once)",
+    r"\b(can|could|may|must) only (go|be (?!(done|called|used|made|requested|changed|modified|"
+    r"exchanged|returned|performed|submitted) once)|use|pay|receive|accept)\b",
+    r"\bnot (enough|sufficient)\b",
     r"\binsufficient\b", r"\bnot entitled\b", r"\bdeclined\b", r"\brefuse\b", r"(?<!and )\bneither\b",
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
@@ -95,11 +98,16 @@ REFUSED = any_of(
 WHAT_CHANGE = re.compile(r"\bwhat\b.*\b(?:chang)")
 """Asks what shall be changed, which shows that nothing has been changed yet."""
 UNAVAILABLE = re.compile(
-    r"\b(?:sold out|out of stock|(?:don't) (?:have)(?! (?:to)\b))\b|(?:n't)(?: presently)? (?:available|"
-    r"in stock)\b"
+    r"\b(?:sold out|out of stock|unavailable|discontinued|no longer (?:in stock|offered|made)|"
+    r"(?:do not|don't) (?:have|stock|carry|sell)(?! (?:to|your|an?|any|access)\b))\b|"
+    r"(?:\bnot|n't)(?: currently| presently)? (?:available|in stock)\b|\bno longer available\b"
 )
 """Says of a variant that it is not in stock."""
-SHORT = re.compile(r"\b(?:insufficient)")
+SHORT = re.compile(
+    r"\b(?:insufficient|not (?:enough|sufficient)|too (?:small|low|little)|(?:not|"
+    r"n't) (?:fully )?(?:cover|suffice|be "
+    r"enough|have enough|stretch)|only (?:has |have |holds? |covers? )?\$)"
+)
 """Says that a payment method does not hold enough money."""
 GIVE_UP = re.compile(r"\bor\b[^?]*\b(?:leav|drop|skip|forget|abandon)\w*\b[^?]*\?$")
 """Offers, among other things, to drop the request."""
@@ -114,47 +122,71 @@ REGRET = any_of(
 )  # fmt: skip
 """A refusal, unless a question follows."""
 CAVEAT = any_of(
-    r"\b(add)\w* (or) (add)\w* [^.;?]{1,30}\bbut (i) can replace\b",
-    r"\b(without|until|unless) (your|you|an?|first|i|know\w*)\b", r"\bundone\b",
-    r"\bbe (reinstated)\b",
+    r"\b(add|drop|remov)\w* (or|and) (add|drop|remov)\w* [^.;?]{1,30}\bbut (i|we) can replace\b",
+    r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|"
+    r"know\w*)\b", r"\bundone\b",
+    r"\bbe (restored|recovered|reinstated|retrieved|reactivated|reopened|brought back)\b",
     r"\breversed?\b", r"\birreversible\b",
-    r"\bonce (this|it|the|that|submitted|done|i)\b(?! (\w+ (is) been)? ?(been )?(paid))", r"\bafter "
-    r"(this|that|the|it|you|i)\b",
+    r"\bonce (this|it|the|an?|that|your|submitted|completed|done|processed|i)\b(?! (has|have|is|was|"
+    r"been|already|\w+ (has|have|is) been)? ?"
+    r"(been )?(delivered|shipped|processed|paid))", r"\bafter (this|that|the|it|you|an?|i)\b",
     r"\bafterwards?\b", (
-        r"\b(be|only) (called |done |requested |made |changed |modified |exchanged |returned )?(only )?once\b"
+        r"\b(be|only) (called |done |used |requested |made |performed |changed |modified |exchanged |"
+        r"returned |submitted )?(only )?once\b"
     ), r"\bonly once\b",
-    r"\bbefore (i) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b",
-    r"\b(working) days\b",
-    r"\b(a second|another|a repeat(ed)?) (exchange|return|change)\b", r"\bno further changes\b",
-    r"\bcannot be (changed) (again)\b", (
-        r"\b(can't) (be )?(change|modif)\w*( \w+){0,4} (again|after)"
+    r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b",
+    r"\b(business|working) days\b",
+    r"\b(a second|another|a further|any further|a later|a repeat(ed)?) (exchange|return|change|modification|"
+    r"request|cancell?ation|edit)\b", r"\bno further changes\b",
+    r"\bcannot be (changed|modified) (later|again)\b", (
+        r"\b(can't|cannot|won't be able to) (be )?(change|modif|cancel|return|exchange)\w*( "
+        r"\w+){0,4} (again|later|further|once|after)"
     ),
 )  # fmt: skip
 """Conditions and consequences, which are not refusals."""
 NOT_FOUND = any_of(
-    r"\b(could ?n[o']t|can ?not|can't|did ?n[o']t) (find|match|verify|see)\b",
+    r"\b(could ?n[o']t|can ?not|can't|unable to|did ?n[o']t|not able to) (find|locate|match|"
+    r"identify|verify|see)\b",
     r"\bnot found\b", (
-        r"\bno (account|user|match|profile|customer)s?\b(?! (is))"
+        r"\bno (account|user|order|match|record|profile|reservation|customer)s?\b(?! (change|is|has))"
     ),
-    r"\bdoes ?n[o']t (exist|seem to be)\b", r"\binvalid (id)",
+    r"\bdoes ?n[o']t (match|exist|seem to be)\b", r"\binvalid (order|e-?mail|id)",
 )  # fmt: skip
 """Somebody or something was not found."""
 TRANSFER = any_of(
-    r"\b(transfer(r?ing)?|hand(ed)?|connect(ing)?|escalat(ing)|pass(ing)?|"
-    r"forward(ing)?)\b[^.?!\n]{0,60}\b(human|agent|specialist|representative|colleague)\b",
+    r"\b(transfer(r?ed|r?ing)?|hand(ed|ing)?|connect(ed|ing)?|escalat(e|ed|ing)|pass(ed|ing)?|"
+    r"forward(ed|ing)?)\b[^.?!\n]{0,60}\b(human|agent|specialist|representative|colleague|"
+    r"supervisor|person|team)\b",
 )  # fmt: skip
 """Transfers the user to a person."""
-NO_TRANSFER = re.compile(r"(?:\b(?:will) not|\bwon't|\bno need to) (?:(?:be) ){0,3}(?:transfer|hand)\w*")
+NO_TRANSFER = re.compile(
+    r"(?:\b(?:will|do|does|did|would|could|should|shall|need|am|is|are) not|\b(?:do|does|did|would|"
+    r"could|should|need|"
+    r"is|are)n't|\bwon't|\bno need to|\bwithout|\brather than|\binstead of) (?:(?:need|have|want|going|"
+    r"be|to|\w+ly) "
+    r"){0,3}(?:transfer|hand|connect|escalat|pass|forward)\w*"
+)
 """Says that nobody is transferred: "I will not transfer you"."""
 TRANSFER_OFFER = any_of(
-    r"\b(would)\b[^.!\n]{0,80}\b(transfer|connect)\b[^.!\n]{0,80}\?",
+    r"\b(would|do|shall|should|can|could|may|want|like|if)\b[^.!\n]{0,80}\b(transfer|connect|"
+    r"escalate|hand|pass|forward)\b[^.!\n]{0,80}\?",
 )  # fmt: skip
 """Asks whether to transfer the user."""
-MAY_TRANSFER = re.compile(r"\b(?:could)\b(?!')[^.!?,;\n]{0,40}\b(?:transfer|pass)")
+MAY_TRANSFER = re.compile(
+    r"\b(?:can|could|may|might|would|should|happy to|glad to|able to|option (?:is|would be) to)\b(?!n|')"
+    r"[^.!?,;\n]{0,40}\b(?:transfer|connect|escalate|hand|pass|forward)"
+)
 """Says that a transfer is possible: "I could also transfer you to a human agent"."""
-TRANSFERRED = re.compile(r"\b(?:(?:i'm|i am) |^)(?:now )*(?:transferr|connect)(?:ing)\b")
+TRANSFERRED = re.compile(
+    r"\b(?:(?:i'm|i am|now|been|being|are|have|successfully) |^)(?:now |just |already |hereby )*"
+    r"(?:transferr|connect|escalat|hand|pass|forward)(?:ing|ed)\b"
+)
 """Says that a transfer is under way or done."""
-FAREWELL = re.compile(r"\b(?:safe travels|take care)\b")
+FAREWELL = re.compile(
+    r"\b(?:safe travels|good ?bye|bye|wish(?:ing)? you (?:an?|safe|all)|take care|see you|(?:have|"
+    r"enjoy) (?:a|an|your|the) (?:\w+ ){0,2}"
+    r"(?:day|evening|weekend|trip|flight|time|one))\b"
+)
 """Ends the conversation."""
 WAIT = any_of(
     r"\b(one|a|just a|give me a) (moment|second(?! (?:one))|minute|sec)\b", r"\bhold on\b",
@@ -227,11 +259,19 @@ REPORT = any_of(
     ),
 )  # fmt: skip
 """States that something has been done."""
-SLIP = re.compile(r"\bi(?:'ve)? (?:put|set|wrote)\b.{0,40}\b(?:wrong|up)\b(?!.*\b(?:now)\b)")
+SLIP = re.compile(
+    r"\bi(?:'ve| have| had)? (?:put|set|made|wrote|written|booked|mixed|chose|picked|listed|misread|mistyped|"
+    r"confused|entered)\b.{0,40}\b(?:wrong|incorrect|mistake|error|typo|up)\b"
+    r"(?!.*\b(?:now|corrected|fixed)\b)"
+)
 """Admits a mistake of the agent's own: "I put in the wrong colour"."""
 MISTYPED = re.compile(
-    r"\byou (?:told)\b.*\b(?:and) i(?:'d)? (?:wrote)\b|\bi(?:'d)? (?:wrote|typed) .*\b(?:instead of)\b|"
-    r"\bi(?:'d)? (?:mistakenly )?(?:misread|transposed|fat-fingered)\b"
+    r"\byou (?:told|said|gave|asked|wrote|meant)\b.*\b(?:and|but|while|whereas) i(?:'d| had)? "
+    r"(?:wrote|written|put|typed|said|entered|read|took|noted)\b|"
+    r"\bi(?:'d| had| have|'ve)? (?:wrote|written|typed|put|entered|noted) .*\b(?:instead of|rather than|"
+    r"where you)\b|"
+    r"\bi(?:'d| had| have|'ve)? (?:accidentally |mistakenly )?(?:misread|mistyped|misheard|mistook|"
+    r"transposed|mixed up|fat-fingered)\b"
 )
 """States a mistake of the agent: its own value next to the user's value."""
 PERFECT = re.compile(
@@ -242,8 +282,10 @@ PERFECT = re.compile(
 )
 """States first that something has been done, and then what will follow."""
 FUTURE = any_of(
-    r"\b(right now|at the moment|so far)\b",
-    r"\b(can be)\b(?! (ship))",
+    r"\b(currently|right now|at the moment|at present|so far)\b",
+    r"\b(will be|would be|to be|can be|could be|(?<!is now )(?<!are now )going to(?! \d)|not yet|if you|"
+    r"once you|about to|"
+    r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship|reimburs))",
 )  # fmt: skip
 """States the current state, or what has not been done yet."""
 MEANT = re.compile(r"\b(?:order|one) (?:that )?you (?:mean)\b")

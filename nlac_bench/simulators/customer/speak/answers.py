@@ -4,6 +4,7 @@ import re
 from collections.abc import Set
 
 from nlac_bench.simulators.customer.hear import actions, identity
+from nlac_bench.simulators.customer.hear.asking import WH
 from nlac_bench.simulators.customer.hear.identity import IDENTITY
 from nlac_bench.simulators.customer.hear.reading import MessageReading
 from nlac_bench.simulators.customer.hear.slots import methods
@@ -29,7 +30,11 @@ class Answers(Moves):
 
     def _details(self, heard: MessageReading, without: Set[str], goal: Goal) -> str:
         """Return what the questions ask for, in their order, except ``without`` and the identity."""
-        asked = list(heard.asked)
+        options = frozenset({"options"} if goal.kind in ("exchange", "modify_items") else ())
+        asked = [
+            options if WH.search(unit.text) and not speech.details([topics], goal, self._pick) else topics
+            for unit, topics in zip(heard.questions, heard.asked, strict=True)
+        ]
         asked.append(frozenset({"complete"} if heard.complete else ()))
         return speech.details([topics - without - IDENTITY for topics in asked], goal, self._pick)
 

@@ -80,7 +80,7 @@ class Customer(Answers):
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
         if self._now.refusals and any(signals.GIVE_UP.search(unit.text) for unit in heard.offers):
             return self._next(speech.ACCEPT)
-        doubts = covered.doubts(heard, goal, self._script)
+        doubts = covered.doubts(heard, goal, self._script, self._now.agreed)
         if doubts and not (heard.not_found or (heard.refused and goal.forbidden)):
             return self._doubt(doubts, heard, goal)
         if self._reported(heard, goal):
