@@ -84,9 +84,10 @@ HURT = Goal("compensation", record="AB3CDE", reason="the airline cancelled one o
 
 KNOWN = Profile(
     records=(
-        Record("AB3CDE", route=("JFK", "SEA"), legs=(Leg("NB103", "2024-05-20"), Leg("NB104", "2024-05-24")), passengers=(
-            *CREW[:1], Passenger("Ann", "Lee", "1960-01-02"),
-        )),
+        Record(
+            "AB3CDE", route=("JFK", "SEA"), legs=(Leg("NB103", "2024-05-20"), Leg("NB104", "2024-05-24")),
+            passengers=(*CREW[:1], Passenger("Ann", "Lee", "1960-01-02")),
+        ),
         Record("FG7HJK", passengers=(
             Passenger("Max", "Falk", "1961-02-03"), Passenger("Milo", "Tanner", "1962-03-04"),
         )),

@@ -13,6 +13,8 @@ MOST = {
     "offer: not answered": 0.02, "report: not noticed": 0.02,
 }  # fmt: skip
 """Largest share of messages that may be misunderstood."""
+LOST = 0.005
+"""Largest share of phrases that no user understands."""
 FILES = sorted(Path(__file__).parent.glob(f"{PHRASES.stem}*.jsonl"))
 
 
@@ -28,7 +30,7 @@ def check(name: str, data: str, stride: int, every: int) -> None:
     }
     assert exceeded == {}
     lost = [text for text, count in matrix.phrases.items() if count["faults"] == count["tried"] > 1]
-    assert lost == [], "messages that no user understands; among many lists their share is small"
+    assert len(lost) <= LOST * len(matrix.phrases), f"messages that no user understands: {lost}"
 
 
 @pytest.mark.parametrize("name", ["retail", "airline"])
@@ -36,16 +38,18 @@ def test_users_understand_the_phrases(name: str) -> None:
     check(name, "embedded", stride=60, every=32)
 
 
-@pytest.mark.slow  # sends every phrase to every hundredth embedded user that it fits
+# Faults depend on the phrase far more than on the user. Each phrase meets one or two users of each kind of
+# goal, its neighbours other ones, at half the cost of four users.
+@pytest.mark.slow  # sends every phrase to one or two embedded users of each kind of goal that it fits
 @pytest.mark.parametrize("name", ["retail", "airline"])
 def test_more_users_understand_the_phrases(name: str) -> None:
-    check(name, "embedded", stride=10, every=10)
+    check(name, "embedded", stride=10, every=20)
 
 
-@pytest.mark.slow  # sends every phrase to every sixtieth official training user that it fits
+@pytest.mark.slow  # sends every phrase to one or two official training users of each kind of goal
 @pytest.mark.official
 def test_official_users_understand_the_phrases() -> None:
-    check("retail", "official", stride=5, every=12)
+    check("retail", "official", stride=5, every=24)
 
 
 def test_there_are_enough_phrases() -> None:

@@ -18,17 +18,15 @@ from nlac_bench.simulators.customer.hear.actions import (
     RESERVATION_ID,
     RETAIL_ID,
     fits,
-    names_action,
     wrong_kind,
 )
 from nlac_bench.simulators.customer.hear.naming import names_items, option_mentions
 from nlac_bench.simulators.customer.hear.places import short, wrong_address
 from nlac_bench.simulators.customer.hear.reading import MessageReading
 from nlac_bench.simulators.customer.hear.roles import item_roles, proposes
-from nlac_bench.simulators.customer.hear.signals import FAREWELL, FUTURE, USES
+from nlac_bench.simulators.customer.hear.signals import FAREWELL, FUTURE
 from nlac_bench.simulators.customer.hear.slots import (
     PAYMENT_ID,
-    methods,
     names_payment,
     wrong_cabin,
     wrong_payment,
@@ -108,7 +106,7 @@ def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bo
         case "items":
             return acts_on_own(units, goal, script)
         case "options":
-            return states_target(units, goal, script) or _tells_return(units, goal, script)
+            return states_target(units, goal, script)
         case "bags":
             return states_bags(units, goal)
         case "payment":
@@ -120,37 +118,10 @@ def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bo
     return False
 
 
-def _tells_return(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
-    """Return whether ``units`` name only the present variants, as items to be sent back."""
-    present = {(item.product, key, value) for item in goal.items for key, value in item.options.items()}
-    aims = {(item.product, key, value) for item in goal.items for key, value in (item.wanted or {}).items()}
-    for unit in units:
-        named = {(product, key, value) for product, key, value, _ in option_mentions([unit], goal, script)}
-        if named - aims - present or (named - aims and not _SENT_BACK.search(unit.text)):
-            return False
-    return True
-
-
-_SENT_BACK = re.compile(
-    r"^(?!.*\bnow\b).*\b(?:sen[dt]|return|mail|ship|post|hand|giv|bring|drop|collect|pick|instructions"
-    r"|labels?|original|old)"
-)
-
-
 def passed_over(heard: MessageReading, goal: Goal, script: Script, current: int) -> list[str]:
     """Return the topics of the wrong values in a message that also asks about the payment."""
     stated = [unit for unit in heard.claims if unit not in heard.questions and proposes(unit)]
     return [topic for topic in objections(stated, goal, script, current) if topic in _SETTLED]
-
-
-def asks_payment(heard: MessageReading, goal: Goal) -> frozenset[str]:
-    """Return the topic payment if a message only asks whether a method may be used, and proposes nothing."""
-    asks = [unit for unit in heard.proposed if unit.text.endswith("?") and USES.search(unit.text)]
-    rest = [unit for unit in heard.claims if unit not in asks and unit not in heard.questions]
-    named = goal.kind != "order_payment" and any(
-        any(methods(unit.text)) and not names_action(unit.text) for unit in asks
-    )
-    return frozenset({"payment"} if named and not any(proposes(unit) for unit in rest) else ())
 
 
 TRAVEL = frozenset({"cabin", "flights", "bags", "passengers", "insurance"})

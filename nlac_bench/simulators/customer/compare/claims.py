@@ -18,14 +18,14 @@ def charges(text: str, goal: Goal, record: Record | None) -> Iterator[tuple[int,
         if not (_FREE.search(around) or (bags and not _OF_ELSE.search(text))):
             yield match.span()
     role = _ROLES.get(goal.kind)
-    for match in _AMOUNT.finditer(text) if role else ():
+    for match in _AMOUNT.finditer(text) if role is not None else ():
         around = text[max(0, match.start() - 60) : match.end() + 30]
         known = record is not None and float(match[1].replace(",", "")) in (0.0, *record.amounts)
         paid = goal.payment is not None and any(
             word in text
             for word in (*aims(goal), goal.payment.id, goal.payment.words.lower().removeprefix("my "))
         )
-        if not (known or paid or role.search(around)):
+        if not (known or paid or (role and role.search(around))):
             yield match.span()
     right = _amounts(goal, record)
     if not right or not _PAID.search(text):
@@ -100,8 +100,8 @@ def facts(text: str, goal: Goal, script: Script, record: Record | None) -> Itera
             yield match.span()
     for aim in aims(goal):
         named = "" if aim == (goal.cabin or "").replace("_", " ") else "(?: [a-z]+){0,2}"
-        if match := re.search(rf"\b(?:not|rather than|instead of){named} {re.escape(aim)}(?!\w)", text):
-            yield match.span()
+        denied = rf"\b(?:not|rather than|instead of){named} {re.escape(aim)}(?!\w)"
+        yield from (match.span() for match in re.finditer(denied, text))
     if goal.kind == "change_passengers" and record:
         staying = {(one.first_name, one.last_name) for one in goal.passengers}
         for one in record.passengers:

@@ -131,8 +131,15 @@ def _other_acts(text: str, goal: Goal, script: Script, known: Known) -> Iterator
     mine = {action for other in script.goals for action in FITTING[other.kind]} | _IMPLIED.get(
         goal.kind, set()
     )
-    for thing in goal.items:
-        text = text.replace(thing.product.lower(), "_" * len(thing.product))
+    goods = [thing.product for thing in goal.items]
+    goods += [
+        value
+        for thing in goal.items
+        for part in (thing.options, thing.wanted or {})
+        for value in part.values()
+    ]
+    for name in sorted(filter(None, goods), key=len, reverse=True):  # "sleeps 1 person" names no passenger
+        text = text.replace(name.lower(), "_" * len(name))
     for act in known.acts(text):
         if act.kind != "done" and not _MONEY.match(text, act.start):
             foreign = (ACTIONS[action].match(text, act.start) for action in _STRONG if action not in mine)

@@ -49,12 +49,6 @@ def names_items(units: Sequence[Unit], goal: Goal) -> bool:
     )
 
 
-def names_products(units: Sequence[Unit], goal: Goal, script: Script) -> set[str]:
-    """Return the products that ``units`` name, of those in the user's vocabulary."""
-    text = _NO_GOODS.sub(" ", "\n".join(unit.full for unit in units))
-    return {product for _, _, product in _named(text, goal, script)}
-
-
 def option_mentions(
     units: Sequence[Unit], goal: Goal, script: Script
 ) -> Iterator[tuple[str, str, str, Role]]:
@@ -283,12 +277,6 @@ def _any_name(names: tuple[str, ...]) -> re.Pattern[str]:
 def name_of(product: str) -> re.Pattern[str]:
     """Return a pattern of a product's name, also in the plural."""
     return re.compile(rf"\b{re.escape(product.lower())}(?:e?s)?\b")
-
-
-@lru_cache(maxsize=1024)
-def option_name(key: str) -> re.Pattern[str]:
-    """Return a pattern of an option's name, in British or American spelling."""
-    return re.compile(re.sub("colou?r", "colou?r", re.escape(key.lower())))
 
 
 def _head(product: str) -> re.Pattern[str]:

@@ -21,7 +21,6 @@ from nlac_bench.simulators.customer.hear.requests import (
     asks_for_value,
     asks_for_yes,
     is_choice,
-    only_names_identity,
 )
 from nlac_bench.simulators.customer.hear.structure import Unit, units
 from nlac_bench.simulators.customer.hear.topics import topics
@@ -181,9 +180,7 @@ def read(message: str) -> MessageReading:
                 claims.append(part)  # it may be a label: compare its values
         elif signals.OTHERS.search(own) and own.endswith("?"):
             questions.append((part, {"complete"}))
-        elif (asks_for_value(own) and not _checks(parts, place)) or (
-            part.heading and ":" not in own and WH_START.match(own)
-        ):
+        elif asks_for_value(own) or (part.heading and ":" not in own and WH_START.match(own)):
             questions.append((part, referred(own, parts[:place]) or _topics(own)))
             asking = own if _opens_list(parts, place) else ""
             if not WH_START.match(own) and (own.endswith("?") or VALUE.search(own)):
@@ -215,7 +212,7 @@ def read(message: str) -> MessageReading:
                 claims.append(part)
         else:
             asking = ""
-            named = VALUE.search(own) or _lists_values(parts, place) or _checks(parts, place)
+            named = VALUE.search(own) or _lists_values(parts, place)
             if own.endswith(":") and wants_identity(own) and not named:
                 asking = own
                 questions.append((part, topics(own) & IDENTITY or {"identity"}))
@@ -237,8 +234,6 @@ def read(message: str) -> MessageReading:
             if signals.ASSENT.search(own):
                 confirm = True
                 proposed.append(part)
-    if not (questions or confirm or reports or announced or refused or not_found or more or wait):
-        questions += [(part, _topics(part.text)) for part in claims if only_names_identity(part.text)]
     transfers = bool(signals.TRANSFER.search(signals.NO_TRANSFER.sub(" ", text)))
     offered = transfers and _offers_transfer(parts, text)
     return MessageReading(
@@ -265,8 +260,6 @@ def read(message: str) -> MessageReading:
 
 _TO_COME = re.compile(r"\b(?:will|i'll)\b")
 """Announces a list of what is not done yet: "here's what will happen if you confirm:"."""
-_CHECKS = re.compile(r"\b(?:check) (?:that)\b.*:$|\b(?:check) (?:the)\b.*:$")
-"""Asks to check the values in the list below it."""
 _YES_OR_NO = re.compile(r"[\"'(]?(?:yes|no|(?:(?:do not) )?(?:confirm))\b[\"')]*(?: ?[:=]| - |,? (?:and)\b)")
 """An entry of a list of the two answers: "- yes: I'll go ahead"."""
 _UNCHANGED = re.compile(
@@ -345,14 +338,6 @@ def _topics(sentence: str) -> set[str]:
     if result & IDENTITY and not wants_identity(sentence):
         result -= {"email"} if "receive" in sentence or "sent" in sentence else set()
     return result or {"unclear"}
-
-
-def _checks(parts: Sequence[Unit], place: int) -> bool:
-    """Return whether the unit at ``place`` asks to check the values that are listed below it."""
-    listed = _lists_values(parts, place) or (
-        _opens_list(parts, place) and VALUE.search(parts[place + 1].text)
-    )
-    return bool(listed and _CHECKS.search(parts[place].text))
 
 
 def _lists_values(parts: Sequence[Unit], place: int) -> bool:

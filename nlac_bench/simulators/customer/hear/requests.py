@@ -104,16 +104,6 @@ def _asks_who(sentence: str) -> bool:
     return bool(asking.HANDS.search(sentence)) and not asking.IF_AGREED.search(sentence)
 
 
-def only_names_identity(sentence: str) -> bool:
-    """Return whether a sentence names data that identify the user without giving their values or a use."""
-    return bool(topics(sentence) & IDENTITY - {"identity", "name"}) and not (
-        VALUE.search(sentence)
-        or asking.MAILED.search(sentence)
-        or asking.HAS_IT.search(sentence)
-        or asking.DOES.search(sentence)
-    )
-
-
 def fills_in(sentence: str) -> bool:
     """Return whether a line gives its label's value: "how the difference is paid: PayPal", "zip: 84630"."""
     label, _, value = sentence.partition(": ")

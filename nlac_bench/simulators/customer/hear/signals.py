@@ -111,12 +111,6 @@ SHORT = re.compile(
 """Says that a payment method does not hold enough money."""
 GIVE_UP = re.compile(r"\bor\b[^?]*\b(?:leav|drop|skip|forget|abandon)\w*\b[^?]*\?$")
 """Offers, among other things, to drop the request."""
-USES = re.compile(
-    r"\b(?:shall|should|may|can) i (?:also )?(?:put|take|apply)\b|\b(?:would|do) you (?:also )?(?:like|want|"
-    r"prefer|wish)(?: to use)?\b|\b(?:is|are) (?:it|that|you) (?:ok|okay|fine|alright|all right|"
-    r"happy)\b[^?]{0,12}\b(?:charge|with)\b"
-)
-"""Asks whether a payment method may be used: "May I use your Visa again?"."""
 REGRET = any_of(
     r"\bi'm afraid\b", r"\bi am afraid\b", r"\bunfortunately\b", r"\bregret\b",
 )  # fmt: skip

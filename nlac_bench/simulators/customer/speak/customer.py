@@ -212,16 +212,8 @@ class Customer(Answers):
         if goal.change and (actions.fits(claims, goal) or not actions.names_action(claims)):
             return self._replace(goal.change, speech.MIND)
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
-        asked = heard.left_open | check.asks_payment(heard, goal)
-        if wrong and set(wrong) <= asked:
-            also = (
-                ""
-                if "payment" in heard.left_open
-                else speech.details([asked & {"payment"}], goal, self._pick)
-            )
-            return self._tell(
-                heard.asks | set(wrong), f"{self._details(heard, {'request'}, goal)} {also}".strip()
-            )
+        if wrong and set(wrong) <= heard.left_open:
+            return self._tell(heard.asks | set(wrong), self._details(heard, {"request"}, goal))
         if wrong:
             return self._object(wrong, self._details(heard, {"request", *wrong}, goal))
         told = self._details(heard, {"request"}, goal)
