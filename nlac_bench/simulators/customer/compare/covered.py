@@ -80,7 +80,7 @@ def _open(text: str) -> bool:
 def _matters(unit: Unit, decides: bool) -> bool:
     """Return whether a unit commits the user or its money, or says something about the user."""
     text = unit.text
-    if wants_identity(text) and asks_for_value(text):
+    if asks_for_value(text) and (wants_identity(text) or _TELL.search(text)):
         return False
     if _open(text) or (text.endswith("?") and is_choice(text)):
         return False
@@ -89,6 +89,7 @@ def _matters(unit: Unit, decides: bool) -> bool:
     return decides or text.endswith("?") or bool(_DONE.search(text))
 
 
+_TELL = re.compile(r"\b(?:tell|give|send|share|provide|specify|let) (?:me|us|the|your|which|what)\b")
 _CHARGED = re.compile(r"\b(?:i|we)(?:'ve| have)? (?:just |also |already )*(?:charged|billed|debited)\b")
 _DIGIT = re.compile(r"\d")
 _DOES = re.compile(r"\b(?:i|we)\b|\blet (?:me|us)\b")

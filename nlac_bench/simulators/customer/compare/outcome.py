@@ -8,16 +8,24 @@ from nlac_bench.simulators.customer.hear.topics import compiled
 from nlac_bench.simulators.customer.intent.goals import Goal
 
 _MADE = (
-    r"(?:submitted|initiated|requested|processed|complete[d]?|went through|gone through|set up|registered|"
-    r"done|filed|lodged|recorded|confirmed|successful\w*)"
+    r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set "
+    r"up|registered|done|filed|lodged|"
+    r"recorded|effected|carried out|did(?= (?:the|your|that|this)\b)|placed|confirmed|received|created|"
+    r"started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
 )
 _CHANGED = (
-    r"(?:did(?= (?:the)\b)|changed|updated|modified|switched|saved|replaced|moved|(?:is|are) now|now (?:is|"
-    r"are|has|shows?|includes?|contains?))"
+    r"(?:(?:update|change|modification)s?(?: of [\w ]{1,20}?)?(?: (?:in|to|for|on) \S+)? "
+    r"(?:is|are|was|were|has been|have been) (?:now |already |all )*(?:complete|completed|done|made|"
+    r"successful)|"
+    r"did(?= (?:the|your|that|this)\b)|amended|recorded|changed|updated|modified|switched|set|saved|"
+    r"replaced|swapped|moved|corrected|edited|adjusted|"
+    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|comprises?|consists?|holds?|lists?|"
+    r"reads?|goes|ships|"
+    r"stands))"
 )
 
 
-_RETURN = r"return(?: request)?(?! (?:label))"
+_RETURN = r"return(?: request)?(?! (?:window|policy|label|period|instructions))"
 
 
 def _either(noun: str, verb: str) -> str:
@@ -27,46 +35,87 @@ def _either(noun: str, verb: str) -> str:
 _DONE = compiled(
     {
         "cancel": rf"\bcancell?ed\b|{_either('cancell?ation', _MADE)}",
-        "return": _either(_RETURN, _MADE) + r"",
-        "exchange": (rf"{_either('(?:exchange|swap)', _MADE)}|\b(?:exchanged|replaced)\b"),
-        "modify_items": (rf"{_either('(?:items?|order|modification|change)', _CHANGED)}"),
+        "return": _either(_RETURN, _MADE) + r"|\bbooked in for return\b|\breturned\b(?! to\b)",
+        "exchange": (
+            rf"{_either('(?:exchange|swap)', _MADE)}|{_either('items?', _CHANGED)}|\b(?:exchanged|"
+            r"swapped|replaced)\b"
+        ),
+        "modify_items": (
+            rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"
+        ),
         "order_address": _either("(?:address|ships|shipping)", _CHANGED)
-        + r"|\bwill now be (?:delivered) to\b|(?:\b(?:is)) now (?:going) to\b",
-        "user_address": _either("address", _CHANGED) + "|" + _either("profile", r"(?:updated|changed)"),
-        "order_payment": (_either(r"(?:payment|paypal|card)", rf"(?:{_CHANGED})") + r""),
-        "book": r"\bbooked\b|" + _either(r"(?:booking)", _MADE),
+        + r"|\bwill now be (?:shipped|sent|delivered) to\b|"
+        r"(?:\b(?:is|are)|'s) now (?:going|shipping|headed|heading|addressed|on (?:its|their) way) to\b",
+        "user_address": _either("address", _CHANGED) + "|" + _either("profile", "(?:updated|changed|saved)"),
+        "order_payment": (
+            _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"
+        ),
+        "book": r"\bbooked\b|\bmade (?:the|your|a) (?:new )?(?:booking|reservation)\b|"
+        + _either("(?:booking|reservation)", _MADE),
         "change_flights": _either(
-            r"(?:flights?|itinerary|reservation|booking|return)",
-            rf"(?:{_CHANGED}|rebooked)",
+            "(?:flights?|itinerary|reservation|booking|trip|outbound|return)",
+            rf"(?:{_CHANGED}|rebooked|booked)",
         )
-        + r"|\brebooked\b|\bnow booked on\b|\bnow on (?=[a-z]{2,3}\d)",
-        "change_cabin": (rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"),
-        "add_bags": _either(r"(?:bags?|baggage)", rf"(?:{_CHANGED}|added|increased)"),
-        "change_passengers": _either(r"(?:passengers?)", _CHANGED) + r"|\breplace[sd]\b" + r"",
-        "compensation": (_either(r"(?:certificate)", r"(?:sent|issued)")),
+        + r"|\brebooked\b|\byou're confirmed on\b|\bnow booked on\b|\bnow on (?=[a-z]{2,3}\d)",
+        "change_cabin": (
+            r"\b(?:upgraded|downgraded)\b|\bnow (?:(?:travels?|fly|flies|flying|seated|booked) )?in "
+            r"(?:basic|economy|business)\b|"
+            rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
+        ),
+        "add_bags": _either(
+            "(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|increased|raised|now has|now have)"
+        ),
+        "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED)
+        + r"|\breplace[sd]\b|\bnow (?:travels|flies)\b|"
+        r"\bha(?:s|ve) (?:now )?(?:replaced|taken (?:the place|over))\b",
+        "compensation": (
+            _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")
+        ),
     }
 )
 """The goal's own verb, or its noun with a verb of completion."""
 _GENERAL = re.compile(
-    r"\b(done|completed?|succe(?:ss|ed)\w*|confirms|executed|all (?:set)|(?:went|gone) through|processed|"
-    r"finished|submitted|requested|taken care of|(?:is|been) (?:already )?made|issued|updated|saved|"
-    r"will now|is now|is in|now|you've been)\b"
+    r"\b(done|completed?|succe(?:ss|ed)\w*|confirms|executed|handled|all (?:set|sorted)|"
+    r"(?:went|gone) through|processed|finished|"
+    r"submitted|sorted|requested|"
+    r"(?:made|applied|carried out) as (?:discussed|requested|agreed)|"
+    r"confirmed|taken care of|in place|(?:is|are|was|were|been) (?:already |now )?made|returned success|"
+    r"issued|"
+    r"(?:result|status|outcome) (?:is|was|=|:) (?:now )?\W?(?:ok|okay|success)|"
+    r"updated|changed|replaced|saved|booked|will now|is now|are now|"
+    r"is in|now|on its way|you've been|you're|upgraded|rebooked)\b"
 )
-_FINISHED = re.compile(r"\b(?:done)\b")
-_ELSEWHERE = re.compile(r"\b(?:verif\w+|identity|profile) \b")
+_FINISHED = re.compile(r"\b(?:done|completed?|updated|changed|saved|processed|submitted|taken care of)\b")
+_ELSEWHERE = re.compile(
+    r"\b(?:verif\w+|verification|identity|authenticat\w+|account|profile) \b|\bwindow\b|\bpolicy\b|"
+    r"\bloaded\b|\blocated\b"
+)
 _ASIDE = re.compile(r" \((?=[^()]*[:\d])[^()]*\)")
 """Options, dates or a price in brackets, which stand between a noun and its verb."""
-_FLIGHT_CANCELLED = re.compile(r"\bby the airline\b")
+_FLIGHT_CANCELLED = re.compile(r"\bflights?\b(?! reservation)|\bby the airline\b|\bairline (?:has )?cancel")
 _TRIP = re.compile(r"\b(?:reservation|booking|trip|itinerary)\b")
 _IDS = re.compile(
-    r"#? ?w ?\d{5,}|\S+@\S+|\b(?:\d+ ?(?:-) ?)?\d+ (?:working )?(?:policies)\b|\bone (?:request)\b|"
-    r"\b(?:steps?) (?:\d+)\b"
+    r"#? ?w ?\d{5,}|\b(?:credit_card|gift_card|paypal|certificate)_\d+|\b\d{4}-\d\d-\d\d\b|"
+    r"\b[a-z]{2,3}\d{3}\b|"
+    r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b(?! dollars)|\S+@\S+|\b[a-z]+_[a-z]+_\d{4}\b|"
+    r"\bone (?:after (?:the other|another)|by one|at a time)\b|"
+    r"\b\d{1,2}:\d\d\b|\bending (?:in|with) \d{4}|"
+    r"\b(?:\d+ ?(?:to|-) ?)?\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|"
+    r"passengers?|items?|orders?|agents?|colleagues?|people|policies|rules|steps|[ap]m|"
+    r"customers?|"
+    r"years?|flights?)\b|"
+    r"\bone (?:customer|account|user|person|agent|conversation|order|request|moment|thing|step|second|"
+    r"minute|at a time|by one|of|more|last|other|quick|"
+    r"question|sec)\b|"
+    r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b|"
+    r"\b(?:steps?|points?|items?|parts?|phase|page|options?|question|stage|no\.?) (?:\d+|one|two|three"
+    r"|four|five)\b"
 )
 _SUM = re.compile(
     r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|"
     r"charged|amount\w*)\b"
 )
-_OFFERS = re.compile(r"(?:could|do) (?:you)\b.*\?$")
+_OFFERS = re.compile(r"(?:shall|should|may|can|could|would|do) (?:i|we|you)\b.*\?$")
 _AMOUNT = re.compile(r"\$ ?[\d,]+(?:\.\d\d)?|\b\d+\.\d\d\b")
 
 

@@ -48,7 +48,6 @@ class MessageReading:
     slips: tuple[Unit, ...]
     confirm: bool
     announced: bool
-    choice: bool
     refused: bool
     not_found: bool
     transfer: bool
@@ -125,17 +124,6 @@ class MessageReading:
             replace(self, questions=self.questions[place:], asked=self.asked[place:]),
         )
 
-    def besides_identity(self) -> Self:
-        """Return this reading with those questions only that do not ask who the user is."""
-        rest = [
-            (unit, topics - IDENTITY)
-            for unit, topics in zip(self.questions, self.asked, strict=True)
-            if not topics or topics - IDENTITY
-        ]
-        return replace(
-            self, questions=tuple(unit for unit, _ in rest), asked=tuple(topics for _, topics in rest)
-        )
-
 
 @lru_cache(maxsize=128)  # the user reads a message when it comes, and the reward when it looks for consent
 def read(message: str) -> MessageReading:
@@ -147,7 +135,7 @@ def read(message: str) -> MessageReading:
     questions: list[tuple[Unit, Set[str]]] = []
     reports: list[Unit] = []
     slips: list[Unit] = []
-    confirm = announced = choice = refused = not_found = complete = more = wait = False
+    confirm = announced = refused = not_found = complete = more = wait = False
     asking = ""  # the heading of a list whose entries are asked for
     consent = ""  # the last sentence that asks for a yes
     for place, part in enumerate(parts):
@@ -194,14 +182,12 @@ def read(message: str) -> MessageReading:
             and WH.search(questions[-1][0].text)
         ):
             confirm = True
-            choice = choice or is_choice(own)
             claims.append(part)
             proposed.append(part)
             consent = own
             asking = own if _opens_list(parts, place) and own.endswith("?") else ""
         elif own.endswith("?"):
             questions.append((part, _topics(own)))
-            choice = choice or is_choice(own)
             asking = own if _opens_list(parts, place) else ""
             if not WH.search(own):
                 claims.append(part)
@@ -247,7 +233,6 @@ def read(message: str) -> MessageReading:
         slips=tuple(slips),
         confirm=confirm,
         announced=announced,
-        choice=choice,
         refused=refused,
         not_found=not_found,
         transfer=transfers and not offered,

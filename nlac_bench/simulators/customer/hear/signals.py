@@ -193,63 +193,75 @@ WAIT = any_of(
 SOON = re.compile(r"\bin (?:just )?(?:a) (?:moment|second|minute|sec)\b")
 """Says when a proposed change is made: "I can have it paid with PayPal in a moment"."""
 REPORT = any_of(
-    r"\bconfirm (the|your) (cancellation|update|change|modification)\b(?!.*\?)",
-    (
-    r"(?:\b(has|have)|'s(?= (?:now )*been)) (now |already )*(been (now |already |\w+ly )*)?(cancell?|"
-    r"exchang|modif|updat|chang|switch|book|upgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|"
-    r"made|appl|increas|received|gone through|placed|record|execut|opened|put\b|rebooked)"
-),
-    (
-    r"\b(i've|i have|i) (now |just |also |successfully |gone ahead and |went ahead and )*(cancell?ed|"
-    r"exchanged|modified|updated|changed|switched|swapped|set(?! aside)|booked|rebooked|saved|opened|added|"
-    r"sent|processed|submitted|completed|made|moved|replaced|done|filed|put|reserved|carried out)\b"
-),
+    r"\bconfirm (the|your) (cancellation|return|exchange|update|change|modification|rebooking)\b(?!.*\?)",
+    r"(?:\b(has|have)|'s(?= (?:now |just |already )*been)) (now |just |already |both |all |also )*"
+    r"(been (now |just |already |\w+ly )*)?"
+    r"(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b(?! aside)|book|upgrad|"
+    r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
+    r"made|credit|appl|schedul|arrang|correct|increas|rais|received|saved|gone through|accepted|filed|placed|"
+    r"creat|record|amend|effect|reimburs|execut|carried out|"
+    r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed|taken (?:the place|over))",
+    r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
+    r"ahead and )*(cancell?ed|"
+    r"returned|exchanged|modified|updated|changed|switched|swapped|set(?! aside)|booked|rebooked|upgraded|"
+    r"saved|started|opened|created|registered|arranged|scheduled|"
+    r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
+    r"made|moved|replaced|done|refunded|filed|put|corrected|amended|recorded|effected|reserved|carried "
+    r"out)\b",
     r"\bi went ahead and\b",
-    (
-    r"\b(cancell?ation|return|exchange|change|update|booking)s? (is |was )?(all )?(completed?|done|"
-    r"confirmed|successful|set|live)\b"
-),
-    r"^\W*(?!.*\b(can|was|have)\b)([\w#'-]+ ){1,7}(cancell?ed|updated|changed|booked|filed|submitted)\W*$",
-    r"\b(i) (now )?did (the) (\w+ )?(change)\b",
-    r"^(\W*(your )?(order) \S+ |\W*)(cancell?ed|updated)\b(?! (?:goods) (?:is)\b)",
-    (
-    r"^\W*(the )?((new) )?(cabin|bags?|passengers?|return|exchange) (now )?(updated|changed|added|"
-    r"requested)\b"
-),
-    r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?)\W*$",
-    r"^\W*status(?: of [^:]{1,30})?: (return requested)\W*$",
-    r"\bstands? (now )?(amended)\b",
-    r"\bbooked in for (return)\b",
-    r"'s now (in)\b", r"\byou're confirmed (in)\b",
-    r"(\b(is)|'s) (now )?(registered)\b",
-    (
-    r"(\b(is|are|was|were)|'s) (now |all |already )?(cancell?ed|returned|modified|updated|changed|switched|"
-    r"booked|added|sent|issued|processed|submitted|saved|completed?|set|confirmed|moved|done|in place|"
-    r"made(?! (?:up)))\b"
-),
-    r"^\W*(your )?(e-?)?tickets? (is )?(re)?issued\b",
-    r"\breturned success\b", r"\b(status) (:) (now )?\W?(ok)",
+    r"\b(cancell?ation|return|exchange|change|update|booking|upgrade)s? (is |are |was |has been "
+    r")?(now |all )?(completed?|done|confirmed|successful|set|in place|live|active)\b",
+    r"^\W*(?!.*\b(to be|will|would|can|could|should|shall|may|must|if|be|not|get|gets|was|were|want|wants|"
+    r"wanted|like|need|wish|have|prefer|let|see|which|what)\b)([\w#'-]+ ){1,7}"
+    r"(cancell?ed|updated|changed|exchanged|returned|booked|rebooked|added|upgraded|saved|modified|filed"
+    r"|submitted)\W*$",
+    r"\b(i|we) (now |just |also )?did (the|your|that|this|an?) (\w+ )?(cancell?ation|return|exchange|"
+    r"change|update|booking|"
+    r"modification|upgrade|swap)\b",
+    r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b"
+    r"(?! (?:items?|products?|goods|orders?|tickets?|flights?) (?:are|is|can|will|get|must|may)\b)",
+    r"^\W*(your |the )?((new|shipping|delivery|default|payment|checked) )?(flights?|cabin|address|method|"
+    r"bags?|baggage|luggage|items?|"
+    r"passengers?|names?|trip|seats?|order|reservation|booking|certificate|return|exchange|"
+    r"cancell?ation) (now )?(cancell?ed|updated|"
+    r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
+    r"submitted|requested|rebooked|done)\b",
+    r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
+    r"^\W*status(?: of [^:]{1,30})?: (cancell?ed|updated|changed|booked|exchange requested|return "
+    r"requested)\W*$",
+    r"\bstands? (now )?(cancell?ed|corrected|changed|amended|confirmed)\b",
+    r"\bbooked in for (return|exchange)\b",
+    r"'s now (going|shipping|headed|heading|addressed|on|set|in)\b", r"\byou're confirmed (on|in|for)\b",
+    r"(\b(is|are|was|were)|'s) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|"
+    r"lodged)\b",
+    r"(\b(is|are|was|were|got)|'s) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|"
+    r"changed|switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
+    r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place|"
+    r"made(?! (?:of|from|by|to|only|once|if|when|up)))\b",
+    r"^\W*(your )?(e-?)?tickets? (is |are |was |were )?(now |all |re)?issued\b",
+    r"\breturned success\b", r"\b(result|status|outcome) (is|was|=|:) (now )?\W?(ok|okay|success)",
     r"\b(is|are) now\b",
-    r"\bnow (has|have|shows?|includes?|contains?|comprises?|goes)\b",
-    r"(\bis|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (our) system\b",
-    r"^all \w+ed\b", r"^(saved|booked)[:!,]", r"^that one's \w+ed\b", r"\b(went) through\b", r"\ball "
-    r"(set|done)\b", r"^you're (all )?set\b",
-    (
-    r"^(ok(ay)?,? |thank(s),? |consider )?(it's |that's |it is |it )?(done|completed?|finished|cancell?ed|"
-    r"booked)\b(?! (?:goods) (?:is))"
-),
-    r"\b(you have|you're|you are) (now )?(been )?(all )?(upgraded|booked|good to go|now in)\b",
-    r"\bhas a new \w+ now\b", r"\bnow (fly)\b", r"^(return) \w+ed\b",
-    (
-    r"\b(request|return|exchange|cancellation|booking|change)( for (order )?\S+)? is (now )?(in(?! (the)\b)|"
-    r"in (the) system|(made)\b(?! (at)\b))"
-),
-    r"^(processed)\W*$", r"\bsucceeded\b",
-    r"\bthe system (confirms)\b",
-    r"\bwhat you (have now)\b", r"\byou now (have)\b",
-    r"\byou're now (on)\b",
-    r"\bwill now (be|go|ship|have)\b", r"\bhas gone through\b", (
-        r"\bwill now be (sent) to\b"
+    r"\bnow (has|have|shows?|includes?|contains?|comprises?|consists? of|holds?|lists?|reads?|goes|ships|"
+    r"stands)\b",
+    r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
+    r"^all \w+ed\b", r"^(saved|updated|changed|booked|added|issued|submitted|"
+    r"rebooked)[:!,]", r"^that one's \w+ed\b", r"\b(went|gone) through\b", r"\ball (set|done|"
+    r"sorted)\b", r"^you're (all )?set\b",
+    r"^(ok(ay)?,? |great,? |perfect,? |alright,? |thank(s| you),? |and |consider )?(it's |that's |it is |"
+    r"that is |all |it )?(done|completed?|finished|sorted|cancell?ed|booked|updated|changed|"
+    r"returned|exchanged)\b(?! (?:items?|products?|goods|orders?) (?:are|is|can|will|must))",
+    r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|"
+    r"moved|switched|set|refunded|good to go|now in)\b",
+    r"\bhas a new \w+ now\b", r"\bnow (travels?|fly|flies)\b", r"^(return|exchange|cancell?ation) \w+ed\b",
+    r"\b(request|return|exchange|cancellation|order|booking|change)( for (order )?\S+)? is (now )?"
+    r"(in(?! (the|your|a)\b)|in (the|our) system|on its way|live|"
+    r"through|underway|(made|done)\b(?! (only|once|if|when|after|by|at|within)\b))",
+    r"^(processed|submitted|executed|confirmed|succeeded|handled)\W*$", r"\bsucceeded\b",
+    r"\bthe system (confirms|has confirmed|accepted)\b",
+    r"\bwhat you (now have|have now)\b", r"\byou now (have|hold)\b",
+    r"\byou're now (on|in|flying|travell?ing|confirmed)\b",
+    r"\bwill now (be|go|ship|have|show|use)\b", r"\bhas gone through\b", (
+        r"\bwill now be (shipped|sent|delivered) to\b"
     ),
 )  # fmt: skip
 """States that something has been done."""

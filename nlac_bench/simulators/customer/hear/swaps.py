@@ -66,34 +66,7 @@ def swapped(text: str, spans: Sequence[Span], roles: Sequence[Role]) -> list[Rol
                 if first and second:
                     _mark(result, first, second) if gives else _mark(result, second, first)
                 begin = limit
-    return _moved(flat, spans, result)
-
-
-_MOVES = re.compile(
-    r"(?P<back>\b(?:com|go|travel|is|are|be|gets?)(?:es|s|e|ing)? (?:sent |shipped |handed )?back\b"
-    r"(?! (?:on|onto)\b)|\b(?:is|are|be|gets?) (?:returned\b|(?:taken|pulled|removed|dropped) (?:out|off|"
-    r"from)\b)|\bcomes? out\b)|"
-    r"(?P<out>\b(?:goes|go|going|ships?|shipped|sent) (?:out\b|to you\b)|\b(?:comes?|coming|"
-    r"delivered|dispatched) to you\b|\b(?:is|are|be|gets?) (?:put|placed|added|inserted) (?:in|into|to)\b|"
-    r"\bgo(?:es)? in\b|\btakes? (?:its|their) place\b)"
-)
-"""Predicates of goods that tell where they move: "A comes back to us and B goes out to you"."""
-
-
-def _moved(flat: str, spans: Sequence[Span], roles: list[Role]) -> list[Role]:
-    """Return ``roles`` with the goods that the user gets as new, if a sentence states both directions.
-
-    Such a predicate is about the values between it and the one before it.
-    """
-    moves = list(_MOVES.finditer(flat))
-    if len({move.lastgroup for move in moves}) < len(_MOVES.groupindex):
-        return roles
-    begin = 0
-    for move in moves:
-        for place in (i for i, (start, _) in enumerate(spans) if begin <= start < move.start()):
-            roles[place] = "present" if move.lastgroup == "back" else "new"
-        begin = move.end()
-    return roles
+    return result
 
 
 def _mark(roles: list[Role], given: Sequence[int], received: Sequence[int]) -> None:
