@@ -99,7 +99,6 @@ class ShopWorldsEnv(TauEnv):
     ## Version History
     * v0: first release. Its ``env_version`` is "2" since customers name the item id of the variant that they
       want instead of another, and say at the end how their requests were handled and should have been. It is
-      want instead of another, and say at the end how their requests were handled and should have been. It is
       "3" since a yes makes a request ``confirmed`` only if the message that got it names the request, and
       customers object to what they did not ask for.
     """
