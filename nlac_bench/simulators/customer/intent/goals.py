@@ -174,4 +174,4 @@ class Script:
     goals: tuple[Goal, ...]
     opening: Literal["all", "request", "bare"] = "all"
     vocabulary: Vocabulary = field(default_factory=dict)
-    profile: Profile = Profile()
+    profile: Profile = field(default=Profile(), repr=False)

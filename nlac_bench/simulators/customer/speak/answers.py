@@ -74,9 +74,14 @@ class Answers(Moves):
             heard.confirm
             and not actions.names_action(joined(heard.claims))
             and any(value and value.lower() in joined(heard.claims) for value in own)
-            and any(identity.wants_identity(unit.text) or _WHO.search(unit.text) for unit in heard.claims)
+            and any(
+                identity.wants_identity(unit.text) or (WHO.search(unit.text) or _BEING.search(unit.text))
+                for unit in heard.claims
+            )
             and not heard.left_open & IDENTITY
         )
 
 
-_WHO = re.compile(r"\b(?:speaking|talking|chatting) (?:with|to)\b|\byou(?:'re| are)\b|\bare you\b")
+WHO = re.compile(r"\b(?:speaking|talking|chatting) (?:with|to)\b")
+"""Asks whether the user is a certain person."""
+_BEING = re.compile(r"\byou(?:'re| are)\b|\bare you\b")

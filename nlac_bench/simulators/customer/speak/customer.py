@@ -11,7 +11,7 @@ from nlac_bench.simulators.customer.hear.reading import MessageReading, read
 from nlac_bench.simulators.customer.hear.structure import joined
 from nlac_bench.simulators.customer.intent.goals import STOP, Goal, Script
 from nlac_bench.simulators.customer.speak import speech
-from nlac_bench.simulators.customer.speak.answers import Answers
+from nlac_bench.simulators.customer.speak.answers import WHO, Answers
 from nlac_bench.simulators.customer.speak.talk import MAX_REPLIES, PATIENCE, VARIANTS, Talk
 
 
@@ -235,6 +235,8 @@ class Customer(Answers):
     def _doubt(self, doubts: Sequence[covered.Doubt], heard: MessageReading, goal: Goal) -> str:
         """Object by name to what the user did not ask for, and answer the message's open questions."""
         left = heard.without([doubt.unit for doubt in doubts])
+        if any(WHO.search(doubt.unit.text) for doubt in doubts):
+            return f"No, I am {self._script.person.first_name} {self._script.person.last_name}."
         objections = [text for doubt in doubts if (text := speech.objection(doubt.unit.text, doubt.start))]
         told = speech.identity(heard.asks, self._script.person, self._pick) if heard.asks & IDENTITY else ""
         rest = f"{told} {self._details(left, {'request'}, goal)}".strip()
