@@ -53,7 +53,8 @@ def doubts(heard: MessageReading, goal: Goal, script: Script, agreed: bool) -> l
         if _matters(unit, decides):
             spans = [span for rule in rules for span in rule(unit.text)]
             found += [Doubt(unit, *span) for span in spans[:1]]
-    if not found and heard.confirm and goal.items and not names_items(heard.parts, goal):
+    named = names_items(heard.parts, goal) or any(aim in heard.text for aim in aims(goal))
+    if not found and heard.confirm and goal.items and not named:
         found = [Doubt(unit, *match.span()) for unit in heard.parts for match in ITEM.finditer(unit.text)][:1]
     return found or list(_keeps(heard, goal, script))
 
@@ -202,7 +203,7 @@ _NEUTRAL = frozenset(map(stem, re.findall(r"[a-z-]+", (
     "assist let say "
     "hope thank appreciate want like discuss speak talk begin start recap summarise summarize access search "
     "retrieve identify authenticate go proceed continue share give provide double-check walk note unchanged "
-    "untouched affected carried cover include based"
+    "untouched affected carried cover include based placed"
 ))))  # fmt: skip
 """Verbs that change nothing."""
 _CUT = re.compile(

@@ -13,6 +13,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from nlac_bench.simulators.counting import NUMBERS
 from nlac_bench.simulators.customer.compare.acts import Act, acts
 from nlac_bench.simulators.customer.intent.goals import AIRPORTS, Goal, Script
 
@@ -49,7 +50,9 @@ class Known:
         goods = tuple(script.vocabulary.get(thing.product, {}) for thing in goal.items)
         self._text = " ".join(_texts((script.person, script.goals, script.profile, goods))).lower()
         self._own = _own(self._text)
-        self._words = words["any"] | words.get(_kind(goal, script), frozenset()) | self._own
+        self._words = (
+            words["any"] | words.get(_kind(goal, script), frozenset()) | self._own | {*map(stem, NUMBERS)}
+        )
 
     def strange(self, text: str) -> list[tuple[int, int]]:
         """Return where ``text``, in lower case, has words that do not belong to the goal."""

@@ -16,17 +16,26 @@ BARE_IDENTITY = re.compile(
 SEVERAL = re.compile(r"\b(?:how)\b.*,.*\b(?:how)\b[^,]*,.*\?$")
 """Several open questions in one sentence: "which date, how many bags, insurance yes/no, and who flies?"."""
 REVIEW = re.compile(
-    r"\b(?:please|kindly|and|to) (?:now )*(?:look (?:it )?(?:over|at|through)|review|check|double-check|"
-    r"make sure|go (?:over|through))\b[^.]*\b(?:names?|spelling|dates?|details|above|everything)\b"
+    r"\b(?:please|kindly|do|and|to|just|so) (?:\w+ly |also |first |just |now |then )*"
+    r"(?:look (?:it |them |this )?(?:over|at|through)|review|check|double-check|make sure|ensure|"
+    r"(?:take|have) (?:a|another) (?:\w+ )?look|go (?:over|through)|read (?:over|through)|proofread|see that|"
+    r"verify that)\b[^.]*\b(?:names?|spelling|dates?|details|above|everything)\b"
 )
 """Asks to check what the message itself states: "look over the names, since they need to match your ID"."""
 REVIEW_PART = re.compile(
-    r"(?:\b(?:please) )(?:do )?(?:double-)?(?:check|review|"
-    r"look (?:at)) (?:that )?(?:the) (?!.*\b(?:send)\b)[^.]*\b(?:below|codes?)\b"
+    r"(?:^|\b(?:please|kindly|do|and|just|so) )(?:do |just )?(?:double-|re-?)?(?:check|read|review|look "
+    r"(?:over|at))"
+    r" (?:that )?(?:the|this|that|these|every|each) (?!.*\b(?:tell|give|send|share|provide|reply|"
+    r"write)\b)[^.]*"
+    r"\b(?:number|post ?codes?|zip|addresse?s?|street|below|lines?|figures?|codes?)\b"
 )
 """The same for a part of it: "please check the number and the postcode"."""
 YOURS = re.compile(r"\b(?:you|i|we)\b[^.?]*?\b(?:your|the|an?|that|e-?mail)\b")
-DOES = re.compile(r"\b(?:sen[dt]|mail(?:ed)?|us(?:e)|chang\w*|proceed|(?:like) (?:to))\b")
+DOES = re.compile(
+    r"\b(?:sen[dt]|mail(?:ed)?|receiv\w*|us(?:e|ing)|updat\w*|chang\w*|correct|match\w*|spel[lt]\w*|proceed|"
+    r"(?:want|like|wish) (?:me|us|to)|add(?!ress)\w*|ship\w*|cancel\w*|return\w*|exchang\w*|book|agree|fine|"
+    r"okay|ok)\b"
+)
 HANDS = re.compile(
     r"\b(?:provide|give|tell|send|share|supply|type|enter|state|let me have)\b(?: me|"
     r" in)?(?: with)?(?: (?:your|the|either)\b)(?: \w+){0,3}? (?:user|account|e-?mail|names?|id)\b"
@@ -93,7 +102,10 @@ REQUIRES = re.compile(
     r"(?:n't) (?:known)\b"
 )
 """Words with which a statement about the user's identity asks for it: "the system needs your user id"."""
-HAS_IT = re.compile(r"\b(?:verified|found|confirmed|thanks?|already|no (?:need|longer))\b")
+HAS_IT = re.compile(
+    r"\b(?:verified|found|located|confirmed|received|got it|matche[sd]|recogni[sz]ed|thanks?|thank you|"
+    r"already|noted|on file is|no (?:need|longer)|not (?:need|required|necessary)|n't (?:need|have to))\b"
+)
 WISHES = re.compile(
     r"\b(?:appreciate|(?:enough) (?:for (?:me))|(?:would|'d|will) (?:also )?(?:help|do|suffice|be (?:enough|"
     r"great))|(?:is) (?:all|what) (?:i) (?:need)|(?:all|what) (?:i) (?:need)|"
@@ -102,10 +114,15 @@ WISHES = re.compile(
 )
 """Wishes for a value, which ask for it indirectly."""
 MAILED = re.compile(
-    r"\b(?:get|receive|send)\b(?: \w+){0,2} an?(?: [\w-]+){0,2} e-?mail\b(?! address)|"
-    r"\bsend(?:s)? (?:the )?e-?mail\b(?! address)|\b(?:receive|sent|get an|confirmation e-?mail|(?:get|"
-    r"notif\w*|instructions?)\b.*\b(?:by) e-?mail|\b(?:an|the) e-?mail\b(?! address|,| (?:that|you|on|of|"
-    r"linked|associated|first)\b)(?!\W*$)|inbox|e-?mail (?:with))\b|\bconfirm\b(?! your| who| the)|\bthank"
+    r"\b(?:get|receive|expect|send|sent|with)\b(?: \w+){0,2} an?(?: [\w-]+){0,2} e-?mail\b(?! address)|"
+    r"\bsend(?:s|ing)? (?:an? |the )?e-?mail\b(?! address| (?:that|which|you))|\b(?:receive|sent|send "
+    r"you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
+    r"confirmation e-?mail|"
+    r"(?:sen[dt]|get|arriv\w*|contact|notif\w*|comes?|follows?|instructions?)\b.*\b(?:by|via) e-?mail|"
+    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:that|which|your|you|on|of|before|or|linked|"
+    r"associated|registered|you used|"
+    r"first|to (?:look|find|verify|identify|get|start|go))\b)(?!\W*$)|inbox|"
+    r"e-?mail (?:with|will|shortly|once|from))\b|\bconfirm\b(?! your| who| the)|\bthank"
 )
 SOUNDS = re.compile(r"\bhow (?:does) (?:that)(?: all)? (?:sound|look)|\bwhat do you (?:say|think|reckon)\b")
 INVERTED = re.compile(r"\b(?:is|are)\b")

@@ -243,13 +243,17 @@ def read(message: str) -> MessageReading:
     )
 
 
-_TO_COME = re.compile(r"\b(?:will|i'll)\b")
+_TO_COME = re.compile(r"\b(?:will|would|if you|once you|going to|i'll|i'd)\b")
 """Announces a list of what is not done yet: "here's what will happen if you confirm:"."""
-_YES_OR_NO = re.compile(r"[\"'(]?(?:yes|no|(?:(?:do not) )?(?:confirm))\b[\"')]*(?: ?[:=]| - |,? (?:and)\b)")
+_YES_OR_NO = re.compile(
+    r"[\"'(]?(?:yes|no|(?:(?:do not|don't) )?(?:confirm|approve|agree))\b[\"')]*"
+    r"(?: ?[:=]| - |,? (?:and|if|to)\b)"
+)
 """An entry of a list of the two answers: "- yes: I'll go ahead"."""
 _UNCHANGED = re.compile(
-    r"^(?:before|once|when|as soon as) [^,]*,|\b(?:before) (?:any)?thing \w+ \w+|"
-    r"\bplans? (?:have )?changed\b|\b(?:nothing) (?:has) been\b"
+    r"^(?:before|until|once|when|as soon as) [^,]*,|\b(?:before|until) (?:any|some|every)?thing \w+ \w+"
+    r"|\bplans? (?:have |has )?changed\b|\b(?:nothing"
+    r"|no changes?|none of \w+) (?:has|have) been\b"
 )
 """Reports no change: a reason to cancel, or that nothing has been done."""
 
@@ -276,7 +280,7 @@ def _in_stock(claim: Unit) -> Unit:
     return replace(claim, text="".join(part for part in clauses if not signals.UNAVAILABLE.search(part)))
 
 
-_CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=and|but|so|however)|(?= - )")
+_CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=and|but|so|however|yet|whereas|while)|(?= - )")
 
 
 def _without_reasons(text: str) -> str:
@@ -289,14 +293,17 @@ def _without_reasons(text: str) -> str:
     return "".join(part for part in _CLAUSES.split(main) if not signals.REFUSED.search(part))
 
 
-_REASON = re.compile(r" ?\([^()]*\)|(?:,| -) (?:as|because) [^,;]*?(?=[,;.!]?$)")
+_REASON = re.compile(
+    r" ?\([^()]*\)|(?:,| -) (?:as|since|because|given that|seeing that|although|though|even though) [^,;]*?"
+    r"(?=[,;.!]?$|[,;] | - )"
+)
 
 
-_RECORDS = re.compile(r"\b(?:orders?|flights?|trips?)\b")
+_RECORDS = re.compile(r"\b(?:orders?|reservations?|bookings?|flights?|trips?|itinerary|confirmation)\b")
 
 
 _BRACKET = re.compile(r" ?\([^()]*\)")
-_PER_PERSON = re.compile(r"\b(?:per) p\w+")
+_PER_PERSON = re.compile(r"\b(?:per|each) p\w+")
 _WAYS = re.compile(r"\b(one|round)[- ]?(?:way|trip)\b")
 _CODES = re.compile(rf"{RETAIL_ID.pattern}|{RESERVATION_ID.pattern}")
 

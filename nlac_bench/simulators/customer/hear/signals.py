@@ -11,69 +11,82 @@ ANNOUNCES = re.compile(
     r"replace|move|set|upgrade)\b|\bcancell?ing (?:it|your|the|order|reservation)\b.*\bnow\b"
 )
 OTHERS = re.compile(
-    r"\b(?:any|some) (?:other) (?:items?|things?)\b|\b(?:any|some)thing else (?:in|from) (?:this|the)"
+    r"\b(?:any|some) (?:other|more|further|additional) (?:items?|products?|things?)\b|\b(?:any|"
+    r"some)thing else (?:to|in|from|about|you(?:'d| would) like to) "
+    r"(?:return|exchange|modify|change|this|that|the|cancel)"
 )
 """Asks whether the request has further parts."""
 ONLY = re.compile(
-    r"\bthe only (?:thing|item|one)s?\b[^.?]*\?$|^(?:so |it's |is it )*(?:just|"
-    r"only)\b(?! (?:to)\b)(?!.*\b(?:how)\b)[^?]*\?$"
+    r"\bthe only (?:thing|item|product|article|one|piece)s?\b[^.?]*\?$|\bnothing (?:else|more)\?$|"
+    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as|making|checking|"
+    r"confirming)\b)(?!.*\b(?:wh\w+|"
+    r"how)\b)[^?]*\?$"
 )
 """Asks whether the named requests are all."""
-PROCEED = re.compile(r"\b(?:go ahead)\b|\bor (?:may) i\b")
+PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
 ASSENT = any_of(
-    r"\b(if|once|as soon as|until) you('ve| have)? (confirm|agree|sa(y|id) (yes|so)|tell me (?:so)|give)",
-    r"\b(once) (your )?(confirmed)\b",
+    r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
+    r"so)|tell me (?:so|to)|give|ok\b|okay)",
+    r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
-STATED = re.compile(r"^[^?]*?(?::| -| =) *(?!your\b)[^\s?][^?]*$|^[^?]*#w?\d[^?]*$")
+STATED = re.compile(r"^[^?]*?(?::| -|->| =) *(?!your\b|the \w+ you\b)[^\s?][^?]*$|^[^?]*#w?\d[^?]*$")
 """A list entry with a value, such as ``payment: gift card``, which is neither a question nor asked for."""
 GUESS = re.compile(
-    r"(?:(?:so),? )*(?:is|would) (?:it|that|this) (?:be )?(?:to )?(?:the|your|a|still)\b[^?]*\?$"
+    r"(?:(?:or|and|so|maybe|perhaps),? )*(?:is|was|would|will|should) (?:it|that|this) (?:be )?"
+    r"(?:for |to |on |with )?(?:the|your|a|an|still)\b[^?]*\?$"
 )
 """Guesses the answer to the question before it: "Which card is it? Is it the Visa?"."""
-EXAMPLE = re.compile(r"(?:for (?:example)),? [^?]*\bor\b[^?]*\?$")
+EXAMPLE = re.compile(r"(?:for (?:example|instance)|e\.g\.|say|perhaps|maybe),? [^?]*\bor\b[^?]*\?$")
 """Gives examples of an answer to the question before it: "For example, should it be larger, or blue?"."""
 YES_NO = any_of(
     r"yes ?/ ?no", r"yes or no", r"\(y(es)?\b", r"\bconfirm\b", r'\"yes\"', r"'yes'", r"\by/n\b",
 )  # fmt: skip
 """A yes-no question, whatever else it contains."""
-_ELSE = r"(?<!each )(?<!every )other|another|further"
-_MATTER = r"things?|matters?|requests?|questions?|needs?|wish(?:es)?|help|assistance"
+_ELSE = r"(?<!each )(?<!every )other|another|further|additional"
+_MATTER = (
+    r"things?|matters?|issues?|requests?|questions?|concerns?|problems?|needs?|wish(?:es)?|help|assistance|"
+    r"support|tasks?|topics?"
+)
 MORE = any_of(
-    r"\bis (that) it for (today)\b",
-    (
-    r"\b(?<!before )(?<!need to do )(?<!have to do )(?<!prefer )(?<!use )(?<!rather )(?<! for )((anything|"
-    r"something) (further|more)|(any(thing)?|something|what) else|"
-    r"anything (left)(?=\W*$))\b(?! (in) (change))"
-),
-    r"\bany (other|further|more) (questions?|changes?(?! to (an?) )|requests?|assistance|wish(es)?)\b",
-    r"\b(can|may) i (help|assist|be of)( \w+){0,3} (else|further|other)\b",
-    r"\banother (request)\b[^.!]*\?", r"^(any )?(more)\?",
-    r"\bany other (orders?)\b.*\b(help|assist(ance)?|look)\b",
-    r"\b(another|some other|other|(any) (further)) (orders?|bookings?)\b.*\b(help|assist\w*|attention)\b",
-    (
-    r"^(did|have) (i|we) (now )?(cover|taken? care of|get)\w* (everything|"
-    r"all\b)(?! (?:of (?:it) )?(?:right))"
-),
-    r"^did (it) answer\b",
-    r"^does (it) answer\b",
-    r"\banything (besides)\b",
-    r"\bdo you have (other) (issues?)\b",
-    rf"^(?=.*\?$|.*\b(?:tell me) if\b|if\b).*\b(?:{_ELSE}) (?:\w+ )?(?:{_MATTER})\b", r"\bif (there's) "
-    r"nothing (else)\b",
-    r"\b(assist\w*)( you)? with (an)?other\b",
-    r"\bfurther (help)\b", r"\bis that all\b(?= (?:for)\b)", r"\bwill that be all\b",
+    r"\bis (that|this) it for (today|now)\b",
+    r"\b(?<!before )(?<!need to do )(?<!have to do )(?<!prefer )(?<!use )(?<!rather )(?<! for )((anything"
+    r"|something|what) (further|more)|"
+    r"(any(thing)?|something|what) else|anything (left|missing|remaining|outstanding)(?=\W*$))\b"
+    r"(?! (to|in|from|about) (return|exchange|modify|change|correct|this order|that order|the order))",
+    r"\bany (other|further|more) (questions?|changes?(?! to (this|that|the|your|an?) )|requests?|issues?"
+    r"|concerns?|help|assistance|thing|matters?|"
+    r"wish(es)?|needs?)\b",
+    r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
+    r"\banother (thing|matter|request|question|issue|concern)\b[^.!]*\?", r"^(any )?(more|other \w+)\?",
+    r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist(ance)?|look|i can)\b",
+    r"\b(another|some other|other|(any|some) (further|more)) (orders?|reservations?|bookings?|trips?|"
+    r"purchases?)\b.*\b(help|assist\w*|look|i can|i may|attention|need)\b",
+    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?|get|got|"
+    r"done?|finish)\w* (everything|all\b)(?! (?:of (?:that|this|it|them) )?(?:right|correct))",
+    r"^did (that|this|it) answer\b",
+    r"^does (that|this|it) answer\b",
+    r"\banything (besides|apart from|beyond)\b",
+    r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
+    rf"^(?=.*\?$|.*\b(?:let (?:me|us) know|tell me|say so|say if|write|here) if\b|if\b).*\b(?:{_ELSE}) "
+    rf"(?:\w+ )?(?:{_MATTER})\b", r"\bif (there's|there is) nothing (else|more|further)\b",
+    r"\b(help|assist\w*|support)( you)? with (an|any )?other\b",
+    r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
+    r"from)\b)", r"\bwill that be all\b",
     r"\bthat be everything\b",
-    r"^(so )*that('s)? all\b(?= (i)\b)[^?]*\?",
-    r"^(you )?(also )?(wish)?( me)?( for)? ?(an)?(other) (things?)\b", r"^(\w+ )?(else)\?$",
+    r"^(so |and |ok,? |okay,? )*that('s|'ll be| be| was)? all\b(?=\W*$|,| (for|you|i|then|today|from)\b)"
+    r"[^?]*\?",
+    r"^(you )?(also )?(need|want|wish)?( me)?( for)? ?(an|some)?(other|more|further) (help|things?|"
+    r"support|service|questions?|"
+    r"assistance|matters?)\b", r"^(\w+ )?(else|more|further)\?$",
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
 """Asks whether there is anything else."""
-ELSE_TO_CORRECT = re.compile(r"\banything else to correct\b")
+ELSE_TO_CORRECT = re.compile(r"\banything else to correct\b|\bany (?:other|further|more) changes?\b")
 """Asks for more after a report, and for a yes after a proposal; ``spelling`` writes "else to correct"."""
 COMPLETE = any_of(
-    r"\b(item|change)\w*\b", r"\b(go) back\b",
-    r"\bfrom (#w\d|(the) order\b)",
+    r"\b(item|return|exchange|modify|change)\w*\b", r"\b(come|go|sen[dt]) back\b",
+    r"\bfrom (#w\d|(this|that|the|your) order\b)",
 )  # fmt: skip
 """Text with which "anything else" refers to items of the same request."""
 REFUSED = any_of(
@@ -95,7 +108,7 @@ REFUSED = any_of(
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
 """A refusal."""
-WHAT_CHANGE = re.compile(r"\bwhat\b.*\b(?:chang)")
+WHAT_CHANGE = re.compile(r"\bwhat\b.*\b(?:chang|modif|updat|differ)")
 """Asks what shall be changed, which shows that nothing has been changed yet."""
 UNAVAILABLE = re.compile(
     r"\b(?:sold out|out of stock|unavailable|discontinued|no longer (?:in stock|offered|made)|"
@@ -183,14 +196,16 @@ FAREWELL = re.compile(
 )
 """Ends the conversation."""
 WAIT = any_of(
-    r"\b(one|a|just a|give me a) (moment|second(?! (?:one))|minute|sec)\b", r"\bhold on\b",
-    r"\bplease (wait|hold|bear with)", r"\bbear with me",
-    r"\blet me (first )?(check|look|see|pull|find|get|review|take)\b",
-    r"\bi('ll| will) (now )?(check|look|pull|retrieve)\b", r"\bchecking\b(?! in\b)",
-    r"\blooking (it|into)\b",
+    r"\b(one|a|just a|give me a) (moment|second(?! (?:exchange|return|change|modif|request|time|order|one|"
+    r"edit))|minute|sec|min)\b", r"\bhold on\b",
+    r"\bplease (wait|hold|stand by|bear with)", r"\bbear with me",
+    r"\blet me (just |quickly |first |now )?(check|look|see|pull|find|get|search|retrieve|"
+    r"review|do|process|take)\b",
+    r"\bi('ll| will) (now |just )?(check|look|pull|search|retrieve|get back)\b", r"\bchecking\b(?! in\b)",
+    r"\blooking (it|that|this|into)\b",
 )  # fmt: skip
 """Asks the user to wait."""
-SOON = re.compile(r"\bin (?:just )?(?:a) (?:moment|second|minute|sec)\b")
+SOON = re.compile(r"\bin (?:just )?(?:a|one) (?:moment|second|minute|sec|min)\b")
 """Says when a proposed change is made: "I can have it paid with PayPal in a moment"."""
 REPORT = any_of(
     r"\bconfirm (the|your) (cancellation|return|exchange|update|change|modification|rebooking)\b(?!.*\?)",
@@ -281,10 +296,13 @@ MISTYPED = re.compile(
 )
 """States a mistake of the agent: its own value next to the user's value."""
 PERFECT = re.compile(
-    r"(?:(?:done|perfect)[,!:-]* )?(?:(?:i am) (?:\w+ )?to (?:confirm)(?: that)? )?(?:(?:i)(?:'ve| have)|"
-    r"(?:your |the )?(?:(?!will\b)[\w#]+ ){1,4}ha(?:s|ve) been) (?:now |just |also |"
-    r"successfully )*(?:cancell?ed|exchanged|modified|updated|changed|switched|set|booked|rebooked|upgraded|"
-    r"saved|added|processed|submitted|completed|moved|replaced|filed)\b"
+    r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
+    r"(?:(?:i am|i'm|we are|we're) (?:\w+ )?to (?:confirm|inform you|tell you|report|say|let you know)(?: "
+    r"that)? )?"
+    r"(?:(?:i|we)(?:'ve| have)|(?:your |the )?(?:(?!will\b)[\w#]+ ){1,4}ha(?:s|ve) been) (?:now |just |"
+    r"also |successfully |already )*"
+    r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|"
+    r"upgraded|downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
 )
 """States first that something has been done, and then what will follow."""
 FUTURE = any_of(
@@ -294,5 +312,9 @@ FUTURE = any_of(
     r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship|reimburs))",
 )  # fmt: skip
 """States the current state, or what has not been done yet."""
-MEANT = re.compile(r"\b(?:order|one) (?:that )?you (?:mean)\b")
+MEANT = re.compile(
+    r"\b(?:order|reservation|booking|trip|one|account) (?:that |which )?you (?:mean|meant|have in mind|"
+    r"refer to|"
+    r"are (?:asking|calling|writing|talking) about)\b"
+)
 """Asks which record the user speaks of: "is that the order you mean?"."""

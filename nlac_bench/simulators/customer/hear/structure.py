@@ -195,46 +195,61 @@ def _questions(sentence: str) -> list[str]:
     return [sentence]
 
 
-_FILLED = re.compile(r"\d")
+_FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
 _RULE = re.compile(r"[|:\- ]*-[|:\- ]*")
-_BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
+_BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\d{1,2} - (?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
 _ENUMERATOR = re.compile(r"(?:^|(?<=[\s:;,.?(]))\(?(\d{1,2}|[a-f])[.)] (?=\S)")
 _DASHED = re.compile(r"(?:^| )- (?=[a-z][a-z ]{0,40}: \S)")
 """Begins an entry of a list in one line: "- reservation: AB3CDE - cabin: business"."""
 _JOINT = re.compile(r"(?:[;,]|(?:[;,] ?)?\b(?:and|or))?\s*$")
 _LABELLED = re.compile(r"[a-z][\w '/()#-]{0,40}:(?: |$)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")
-_DANGLES = re.compile(r"\b(?:to|address)$")
+_DANGLES = re.compile(r"\b(?:to|is|be|as|with|for|at|address|following)$")
 _DETAILS = re.compile(r"\b(?:following|below|these|here)\b")
-_EXAMPLE = re.compile(r"\b(?:examples?)\b")
+_EXAMPLE = re.compile(r"\b(?:examples?|samples?|e\.g|for instance|(?:expected|required) format)\b")
 _NEEDED = "what i need:"
-_BARE = re.compile(r"no")
-_OLD = re.compile(r"\b(?:current(?:ly)?|old|present|now|before|from|was)\b")
-_NEW = re.compile(r"\b(?:new|after|to|replacement|will be|instead|wanted)\b")
-_SHORT = re.compile(r"\b(?:b|i\.e|no|mr)\.(?= )")
-_SPLIT = re.compile(r"(?<=[.!?])[\"')]* +(?=\S)")
-_INVERTED = (
-    r"(?:(?:shall|should|may|can|could|would|will) (?:i|you|it)|do (?:i|you)|(?:is|are) (?:you|it|that|"
-    r"there))\b"
+_BARE = re.compile(r"\d{1,2}|yes|no|none")
+_OLD = re.compile(
+    r"\b(?:current(?:ly)?|old|present|existing|now|today|before|from|original|previous|was|were|had)\b"
 )
-_VERB = r"(?:'s|(?:shall|should|may|could|would|will|do|does|did|is|are)\b)"
-_OPEN = rf"(?:which|what|where|why|who|how)(?: [\w-]+){{0,5}}? ?{_VERB}"
-_PREPOSED = r"(?:(?:to|on|for|from|with) )?"
-_EMBEDDED = r"(?:what)(?: exactly)? (?:it is (?:that )?)?you(?:'d)\b"
-_BRIEF = rf"{_PREPOSED}(?:(?:which|what)(?: [\w-]+){{1,2}}|how many)"
+_NEW = re.compile(
+    r"\b(?:new|after|to|proposed|updated?|requested|replacement|change|will be|instead|wanted|desired)\b"
+)
+_SHORT = re.compile(r"\b(?:b|e\.g|i\.e|no|nr|st|apt|ave|rd|dr|mr|mrs|ms|approx|incl|vs|etc)\.(?= )")
+_SPLIT = re.compile(r"(?<=[.!?])[\"')]* +(?=\S)|(?<=[?])(?=[a-z])")
+_INVERTED = (
+    r"(?:(?:shall|should|may|can|could|would|will) (?:i|we|you|it|this|that|these|they)|do (?:i|we|you)|"
+    r"(?:is|are) (?:you|it|this|that|these|they|there))\b"
+)
+_VERB = r"(?:'s|(?:shall|should|may|can|could|would|will|do|does|did|is|are)\b)"
+_OPEN = rf"(?:which|what|whose|how many|how much|where|when|why|who|how)(?: [\w-]+){{0,5}}? ?{_VERB}"
+_PREPOSED = r"(?:(?:to|on|onto|for|from|with|by) )?"
+_EMBEDDED = (
+    r"(?:what|which|how|where|when)(?: exactly| precisely)? (?:it is (?:that )?)?you(?:'d|'re| would| want)\b"
+)
+_BRIEF = rf"{_PREPOSED}(?:(?:which|what|whose)(?: [\w-]+){{1,2}}|how many|how much)"
 """A question without a verb: "with which card?"."""
-_ASKING = re.compile(rf"^{_VERB}|(?:^|[,:;-] |\b(?:and|so) )(?:{_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}$)")
+_ASKING = re.compile(
+    rf"^{_VERB}|(?:^|[,:;-] |\b(?:and|so|then|also) )"
+    rf"(?:{_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}$)"
+)
 _SECOND = re.compile(
-    rf", (?={_OPEN})|(?:,| -)? (?:and|but)(?: then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_EMBEDDED}|"
-    rf"{_BRIEF}\?)|, or (?=(?:may|shall|can) i (?:go ahead|proceed)\b)"
+    rf", (?={_OPEN})|"
+    rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_EMBEDDED}|"
+    rf"{_BRIEF}\?)|"
+    r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )
 _LAST = re.compile(
-    r", (?:and )?(?=(?:(?:is) there|please (?:tell)|let me know|tell me)\b[^,?]{0,60}\b(?:else|other|"
-    r"more)\b[^,?]{0,60}\??$)"
+    r", (?:so |and |now )?(?=(?:(?:is|are) there|do you (?:need|have|want|wish)|(?:can|may|could) i|"
+    r"please (?:tell|let|ask|write)|let me know|tell me|anything|any)\b[^,?]{0,60}"
+    r"\b(?:else|other|another|further|more)\b[^,?]{0,60}\??$)"
 )
 """Begins, after a comma, the question whether there is anything else."""
-_SHOULD = re.compile(r"should (?!i\b)[^,?]{3,80}, [^?]*$")
+_SHOULD = re.compile(r"should (?!i\b|we\b)[^,?]{3,80}, [^?]*$")
 _BE = re.compile(r"^(if (?:[\w']+ )*?([\w']+)) be\b(?<!to be)")
 _PLURALS = frozenset({"you", "they", "these", "those", "all", "details", "points", "items"})
-_LEAD = re.compile(rf"^(?:(?:then|please) )*(?:tell me|let me know)(?: please)?[,:]? (?={_INVERTED}.*\?$)")
+_LEAD = re.compile(
+    rf"^(?:(?:so|now|and|then|please|kindly|just|do) )*(?:tell me|let me know|"
+    rf"say)(?: please)?[,:]? (?={_INVERTED}.*\?$)"
+)
 """Words that introduce a question: "please tell me, do you agree?"."""

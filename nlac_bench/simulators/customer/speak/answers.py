@@ -70,16 +70,17 @@ class Answers(Moves):
         person = self._script.person
         email = person.email or self._script.profile.email
         own = (f"{person.first_name} {person.last_name}", email, person.user_id, person.zip)
+        text = joined(heard.claims)
         return (
             heard.confirm
-            and not actions.names_action(joined(heard.claims))
-            and any(value and value.lower() in joined(heard.claims) for value in own)
-            and any(
-                identity.wants_identity(unit.text) or (WHO.search(unit.text) or _BEING.search(unit.text))
-                for unit in heard.claims
-            )
+            and not (actions.names_action(text) or actions.fits(text, self._goal))
             and not heard.left_open & IDENTITY
-        )
+            and any(
+                value and value.lower() in unit.text
+                and (identity.wants_identity(unit.text) or WHO.search(unit.text) or _BEING.search(unit.text))
+                for unit in heard.claims for value in own
+            )
+        )  # fmt: skip
 
 
 WHO = re.compile(r"\b(?:speaking|talking|chatting) (?:with|to)\b")
