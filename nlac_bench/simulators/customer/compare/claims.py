@@ -70,6 +70,10 @@ _OF_ELSE = re.compile(r"\b(?:change|changing|booking|service|handling|cancel\w*|
 _PAID = re.compile(r"\b(?:refund|total|money|back|paid|charged?|amount|return|sum|costs?)\w*\b")
 
 
+USER_ID = re.compile(r"\b(?!credit_card|gift_card|paypal|certificate)[a-z]+_[a-z]+_\d{3,}\b")
+"""A user id of τ-bench, such as ``ada_lang_1234``."""
+
+
 def facts(text: str, goal: Goal, script: Script, record: Record | None) -> Iterator[tuple[int, int]]:
     """Yield where ``text`` contradicts what the user knows about itself and its record."""
     for match in _BECAUSE.finditer(text):
@@ -97,6 +101,10 @@ def facts(text: str, goal: Goal, script: Script, record: Record | None) -> Itera
                 yield match.span()
     for match in _MAIL.finditer(text):
         if match[0] not in (script.person.email or "", script.profile.email or ""):
+            yield match.span()
+    for match in USER_ID.finditer(text):
+        name = f"{script.person.first_name}_{script.person.last_name}_".lower()
+        if match[0] != script.person.user_id if script.person.user_id else not match[0].startswith(name):
             yield match.span()
     for aim in aims(goal):
         named = "" if aim == (goal.cabin or "").replace("_", " ") else "(?: [a-z]+){0,2}"

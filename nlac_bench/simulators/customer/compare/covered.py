@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nlac_bench.simulators.customer.compare.check import states_target
-from nlac_bench.simulators.customer.compare.claims import ITEM, aims, charges, facts, numbers, record_of
+from nlac_bench.simulators.customer.compare.claims import (
+    ITEM,
+    USER_ID,
+    aims,
+    charges,
+    facts,
+    numbers,
+    record_of,
+)
 from nlac_bench.simulators.customer.compare.known import Known, stem
 from nlac_bench.simulators.customer.hear.actions import ACTIONS, FITTING
 from nlac_bench.simulators.customer.hear.asking import WH, WH_START
@@ -81,7 +89,7 @@ def _open(text: str) -> bool:
 def _matters(unit: Unit, decides: bool) -> bool:
     """Return whether a unit commits the user or its money, or says something about the user."""
     text = unit.text
-    if asks_for_value(text) and (wants_identity(text) or _TELL.search(text)):
+    if asks_for_value(text) and (wants_identity(text) or _TELL.search(text)) and not USER_ID.search(text):
         return False
     if _open(text) or (text.endswith("?") and is_choice(text)):
         return False
