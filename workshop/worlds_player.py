@@ -40,7 +40,7 @@ class PracticeEnv(ShopWorldsEnv):
     def __init__(self, world: int) -> None:
         super().__init__(split="train", world=world)
         tasks = [case.task(index, self._world) for index, case in enumerate(practice().values())]
-        self._serve(self._domain, tasks, "train", None)
+        self._serve(self.domain, tasks, "train", None)
 
     @property
     def handled(self) -> Sequence[Handled]:

@@ -101,8 +101,8 @@ def test_tasks_and_ids_are_the_same_in_every_world() -> None:
         assert len({env.task_ids for env in envs}) == 1
         assert len({env.source.sha256 for env in envs}) == 1
         for env in envs:
-            assert [task.instruction for task in env._domain.tasks[split]] == [
-                task.instruction for task in envs[0]._domain.tasks[split]
+            assert [task.instruction for task in env.domain.tasks[split]] == [
+                task.instruction for task in envs[0].domain.tasks[split]
             ]
 
 

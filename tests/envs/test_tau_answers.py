@@ -120,7 +120,7 @@ def test_results_can_be_counted() -> None:
 def test_listing_all_numbers_wins_nothing() -> None:
     """By τ-bench's rule, which is a part of the reward, the list would have won some of these tasks."""
     env, every = TauAirlineEnv(level="easy"), " ".join(map(str, range(50, 2_500)))
-    asking = [task_id for task_id in env.task_ids if env._tasks[task_id].outputs]
+    asking = [task_id for task_id in env.task_ids if env.tasks[task_id].outputs]
     original = 0.0
     for task_id in asking:
         env.reset(seed=0, options={"task_id": task_id})
@@ -136,11 +136,11 @@ def test_an_answer_with_its_context_wins_and_the_quoted_result_does_not() -> Non
     env = TauAirlineEnv(level="easy")
     won = []
     for task_id in env.task_ids:
-        task = env._tasks[task_id]
-        if env._domain.new_database().get("users", task.user_id) is None or len(task.outputs) != 1:
+        task = env.tasks[task_id]
+        if env.domain.new_database().get("users", task.user_id) is None or len(task.outputs) != 1:
             continue
         calls = [render_call("get_user_details", {"user_id": task.user_id})]
-        trips = env._domain.tables["users"][task.user_id]["reservations"]
+        trips = env.domain.tables["users"][task.user_id]["reservations"]
         calls += [render_call("get_reservation_details", {"reservation_id": trip}) for trip in trips]
         for quotes in (False, True):
             env.reset(seed=0, options={"task_id": task_id})

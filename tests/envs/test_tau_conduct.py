@@ -20,7 +20,7 @@ FAULTLESS = dict(BEST)
 
 
 def golds(env: TauEnv, task_id: str) -> tuple[GoldCall, ...]:
-    return env._tasks[task_id].actions
+    return env.tasks[task_id].actions
 
 
 def task_with(env: TauEnv, *names: str) -> str:
@@ -44,10 +44,10 @@ def graded(info: dict[str, Any]) -> dict[str, float]:
 
 def cancelling(env: TauEnv, *, identify: bool = True, ask: bool = True, repeat: int = 0) -> list[str]:
     """Return a decent play of a task with one cancellation, or one without a part of it."""
-    task = env._tasks[task_with(env, "cancel_pending_order")]
+    task = env.tasks[task_with(env, "cancel_pending_order")]
     (call,) = task.actions
     order = call.kwargs["order_id"]
-    email = env._domain.tables["users"][task.user_id]["email"]
+    email = env.domain.tables["users"][task.user_id]["email"]
     look_up = render_call("get_order_details", {"order_id": order})
     return [
         *([render_call("find_user_id_by_email", {"email": email})] if identify else []),
@@ -87,8 +87,8 @@ def test_identification_after_the_first_call_or_of_somebody_else_does_not_count(
     task = task_with(shop, "cancel_pending_order")
     find, *rest = cancelling(shop)
     other = next(
-        row["email"] for user, row in shop._domain.tables["users"].items()
-        if user != shop._tasks[task].user_id
+        row["email"] for user, row in shop.domain.tables["users"].items()
+        if user != shop.tasks[task].user_id
     )  # fmt: skip
     late = [*rest[:3], find, *rest[3:]]
     wrong = [render_call("find_user_id_by_email", {"email": other}), *rest]
@@ -114,7 +114,7 @@ def test_refused_calls_are_violations_too_and_a_transfer_can_be_needless(shop: T
 def test_the_airline_knows_a_user_who_says_the_id_or_is_looked_up() -> None:
     env = TauAirlineEnv()
     for task_id in env.task_ids:
-        task = env._tasks[task_id]
+        task = env.tasks[task_id]
         if [call.name for call in task.actions] != ["update_reservation_baggages"] or task.outputs:
             continue
         first, _ = env.reset(seed=0, options={"task_id": task_id})
@@ -156,7 +156,7 @@ def test_the_oracle_breaks_no_rule_and_takes_no_needless_step(env_class: type[Ta
         heard, ended = first, False
         while not ended:
             heard, _, ended, _, info = env.step(env.oracle_action())
-        task, parts = env._tasks[task_id], graded(info)
+        task, parts = env.tasks[task_id], graded(info)
         writes = any(call.name != TRANSFER for call in task.actions)
         told = env_class is TauAirlineEnv and task.user_id in first
         assert parts["violations"] == parts["steps_over_oracle"] == 0.0

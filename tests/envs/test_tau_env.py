@@ -184,7 +184,7 @@ def test_a_transfer_ends_the_episode_whatever_its_arguments(env: TauEnv, argumen
 def test_thirty_steps_end_it_without_a_check(env: TauEnv) -> None:
     """Even where the database is right by then."""
     env.reset(seed=0)
-    calls, terminated = len(env._gold_calls()), False
+    calls, terminated = len(env.gold_calls()), False
     for step in range(30):
         assert not terminated, step
         action = env.oracle_action() if step < calls else LOOK[env.name]
@@ -198,7 +198,7 @@ def test_thirty_steps_end_it_without_a_check(env: TauEnv) -> None:
 def test_an_end_at_the_thirtieth_step_is_graded(env: TauEnv) -> None:
     env.reset(seed=0)
     for _ in range(29):
-        action = env.oracle_action() if env._state.gold_done < len(env._gold_calls()) else LOOK[env.name]
+        action = env.oracle_action() if env._state.gold_done < len(env.gold_calls()) else LOOK[env.name]
         env.step(action)
     for output in env._state.task.outputs:
         env._state.said.append(output)
@@ -208,15 +208,15 @@ def test_an_end_at_the_thirtieth_step_is_graded(env: TauEnv) -> None:
 
 
 def test_a_new_episode_sees_nothing_of_the_last(env: TauEnv) -> None:
-    before = env._domain.new_database().hash()
+    before = env.domain.new_database().hash()
     task_id = env.task_ids[0]
     play(env, TauEnv.oracle_action, task_id)
-    assert env._domain.new_database().hash() == before
+    assert env.domain.new_database().hash() == before
     assert play(env, lambda _: HAND_OVER, task_id) == play(env, lambda _: HAND_OVER, task_id)
 
 
 def test_gold_never_shows(env: TauEnv) -> None:
-    task = env._tasks[env.task_ids[0]]
+    task = env.tasks[env.task_ids[0]]
     _, info = env.reset(options={"task_id": task.task_id})
     shown = json.dumps(info)
     assert task.instruction not in shown
@@ -313,7 +313,7 @@ def test_the_strict_reward_wants_the_output_itself(
 ) -> None:
     env = TauRetailEnv(data=tau_data, reward=rule)
     env.reset(options={"task_id": "retail/test/2"})  # its one output is "10"
-    while env._state.gold_done < len(env._gold_calls()):
+    while env._state.gold_done < len(env.gold_calls()):
         env.step(env.oracle_action())
     _, reward, *_, info = env.step(said)
     assert reward == {"original": original, "strict": strict}[rule]

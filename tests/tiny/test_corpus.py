@@ -93,8 +93,8 @@ def test_customers_of_validation_and_test_tasks_are_not_taught(name: str) -> Non
 
 def customers(env: TauEnv) -> set[str]:
     """The users of the tasks, with their orders or reservations."""
-    tables = env._domain.tables
-    users = {task.user_id for task in env._tasks.values()}
+    tables = env.domain.tables
+    users = {task.user_id for task in env.tasks.values()}
     owned = "orders" if "orders" in tables else "reservations"
     return users | {row for user in users for row in tables["users"][user][owned]}
 

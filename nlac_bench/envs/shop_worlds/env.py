@@ -183,7 +183,7 @@ class ShopWorldsEnv(TauEnv):
 
     def _file(self, kind: str, arguments: Mapping[str, Any], before: Mapping[tuple[str, str], Row]) -> None:
         """Pass a call that changed an order on to the back office, and note what is known about it now."""
-        state, order_id, tables = self._state, arguments["order_id"], self._domain.tables
+        state, order_id, tables = self._state, arguments["order_id"], self.domain.tables
         order = tables["orders"][order_id]
         demanded = self._world.demanded(order, tables["users"][order["user_id"]])[kind]
         taken = KINDS[kind].taken(self._evidence(arguments))

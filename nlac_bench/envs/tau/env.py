@@ -171,17 +171,17 @@ class TauEnv(TextEnv):
             domain = load_official(name, data)
             self.splits = tuple(domain.tasks)
         self._serve(domain, selected_tasks(domain, split, level, tasks), split, render_mode)
-        self.user_kind = user or default_user(self._domain, split, chat)
-        self._new_user = make_user(self.user_kind, self._domain, split, chat=chat, replies=replies)
+        self.user_kind = user or default_user(self.domain, split, chat)
+        self._new_user = make_user(self.user_kind, self.domain, split, chat=chat, replies=replies)
         self.floors_only = self.user_kind == "none"
         self.remote = self.user_kind in REMOTE
 
     def _serve(self, domain: Domain, tasks: Sequence[Task], split: str, render_mode: str | None) -> None:
         """Set what is played and graded: ``tasks`` of ``split`` in ``domain``."""
-        self._domain = domain
-        self._tasks = {task.task_id: task for task in tasks}
+        self.domain = domain
+        self.tasks = {task.task_id: task for task in tasks}
         super().__init__(
-            task_ids=tuple(self._tasks), split=split, source=domain.source, render_mode=render_mode
+            task_ids=tuple(self.tasks), split=split, source=domain.source, render_mode=render_mode
         )
         self._grader = TauGrader(domain)
 
@@ -203,12 +203,12 @@ class TauEnv(TextEnv):
         return observation, {**info, "user": self.user_kind}
 
     async def _begin(self, task_id: str) -> str:
-        task = self._tasks[task_id]
+        task = self.tasks[task_id]
         user = self._new_user.copy()
         first = await user.begin(task, np.random.default_rng(self.np_random.integers(2**63)))
-        answers = Answers(task.outputs, self._domain.policy)
+        answers = Answers(task.outputs, self.domain.policy)
         answers.hear(first)
-        self._state = ServiceState(task, self._domain.new_database(), user, answers, heard=[first])
+        self._state = ServiceState(task, self.domain.new_database(), user, answers, heard=[first])
         return first
 
     async def _respond(self, action: str) -> Outcome:
@@ -242,7 +242,7 @@ class TauEnv(TextEnv):
             state.writes = (*state.writes, write)
         elif not result.error and all(write.failed for write in state.writes):
             state.found_user |= self._finds_user(call, result.observation)
-        gold = self._gold_calls()
+        gold = self.gold_calls()
         if state.gold_done < len(gold):
             due = gold[state.gold_done]
             state.gold_done += (due.name, due.kwargs) == (call.name, call.arguments)
@@ -286,11 +286,11 @@ class TauEnv(TextEnv):
 
     def policy(self) -> str:
         """Return the domain's policy."""
-        return self._domain.policy
+        return self.domain.policy
 
     def tools(self) -> Sequence[ToolSchema]:
         """Return the schemas of the domain's tools."""
-        return self._domain.tools
+        return self.domain.tools
 
     def conditions(self) -> dict[str, Any]:
         """Return the user, the hashes of its prompts, and the reward rule."""
@@ -305,7 +305,7 @@ class TauEnv(TextEnv):
     def oracle_action(self) -> str:
         """Return the next gold call; after the last, a message with all required outputs; then a transfer."""
         state = self._state
-        gold = self._gold_calls()
+        gold = self.gold_calls()
         if state.gold_done < len(gold):
             call = gold[state.gold_done]
             return render_call(call.name, call.kwargs)
@@ -315,7 +315,7 @@ class TauEnv(TextEnv):
             return HANDED_OVER
         return render_message(closing)
 
-    def _gold_calls(self) -> list[GoldCall]:
+    def gold_calls(self) -> list[GoldCall]:
         return [call for call in self._state.task.actions if call.name not in (TRANSFER, RESPOND)]
 
     def random_action(self, rng: np.random.Generator) -> str:
@@ -324,7 +324,7 @@ class TauEnv(TextEnv):
             texts = ("Could you tell me more?", "Do you want me to go ahead?", "Done. Anything else?", "No.")
             return texts[int(rng.integers(len(texts)))]
         pool = gather(m["content"] for m in self._conversation if m["role"] == "user")
-        return render_call(*random_call(rng, self._domain.tools, pool))
+        return render_call(*random_call(rng, self.domain.tools, pool))
 
     def constant_actions(self) -> Sequence[str]:
         """Return the transfer call, and messages that may end a conversation."""

@@ -30,7 +30,7 @@ class MannerAgent:
     def play(self, task_id: str, seed: int = 0) -> float:
         """Serve the user of ``task_id`` until the conversation ends."""
         self.env.reset(seed=seed, options={"task_id": task_id})
-        task = self.env._tasks[task_id]
+        task = self.env.tasks[task_id]
         assert task.intent is not None
         script = task.intent["script"]
         gold = list(task.actions)
@@ -38,7 +38,7 @@ class MannerAgent:
         try:
             self._say(self._identity(script.person.user_id is not None))
             for goal in script.goals:
-                at = Situation(self.env._domain, task, script, goal, record_of(self.env._domain, task, goal))
+                at = Situation(self.env.domain, task, script, goal, record_of(self.env.domain, task, goal))
                 self._serve(at, goal, gold, outputs)
             for _ in range(4):
                 self._say("Is there anything else I can help you with?")

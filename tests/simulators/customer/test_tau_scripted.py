@@ -175,7 +175,7 @@ def test_embedded_tasks_are_solved_by_conversation(
 
 def test_the_user_never_says_what_only_the_database_knows() -> None:
     for env in (TauRetailEnv(level="hard"), TauAirlineEnv(level="hard")):
-        for task in env._tasks.values():
+        for task in env.tasks.values():
             said = " ".join(play(env, task.task_id)[2])
             gold = {
                 value for call in task.actions for key in call.kwargs for value in _leaves(call.kwargs[key])
