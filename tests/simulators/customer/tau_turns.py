@@ -91,6 +91,8 @@ KNOWN = Profile(
         Record("FG7HJK", passengers=(
             Passenger("Max", "Falk", "1961-02-03"), Passenger("Milo", "Tanner", "1962-03-04"),
         )),
+        Record("#W6369183", address={"address1": "201 Cherry Court, Knoxville, TN", "zip": "37964"}),
+        Record("#W6369184", address={**HOME, "address1": "88 Oak Drive", "address2": "Apt 31"}),
         Record("#W1010101", items=(Item("Hammock"), Item("Sun Hat"))),
         Record("#W1234567", items=tuple(map(Item, ("Trail Tent", "Kite", "Hammock", "Webcam", "Blender")))),
     ),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import combinations
+from string import ascii_lowercase
 
 from nlac_bench.simulators.counting import NUMBERS
 from nlac_bench.simulators.customer.compare.known import Known, stem
@@ -134,7 +135,8 @@ def numbers(text: str, goal: Goal, known: Known) -> Iterator[tuple[int, int]]:
         return
     for match in _CODE.finditer(text):
         plain = match[0].isdigit() and (len(match[0]) < 2 or match[0] == str(goal.bags))
-        if not (plain or known.says(match[0]) or ITEM.fullmatch(match[0])):
+        known_code = known.says(match[0]) or known.says(match[0].lstrip(f"-{ascii_lowercase}"))
+        if not (plain or known_code or ITEM.fullmatch(match[0])):
             yield match.span()
 
 
