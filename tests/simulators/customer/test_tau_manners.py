@@ -7,6 +7,8 @@ from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
 from nlac_bench.stats.intervals import paired_interval
 from tests.simulators.customer.tau_manners import Manner, MannerAgent
 
+pytestmark = pytest.mark.no_cover  # many conversations, which tracing would slow down
+
 MARGIN = 0.03
 
 

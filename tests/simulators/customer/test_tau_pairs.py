@@ -6,6 +6,8 @@ from tests.simulators.customer.tau_matrix import Matrix
 from tests.simulators.customer.tau_pairs import measure
 from tests.simulators.customer.tau_situations import situations
 
+pytestmark = pytest.mark.no_cover  # many conversations, which tracing would slow down
+
 MOST = {
     "two questions: one not answered": 0.02, "report without a yes: not accepted": 0.02,
     "wrong report accepted": 0.0, "same text three times": 0.0,
