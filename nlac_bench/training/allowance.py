@@ -101,9 +101,11 @@ class Allowance:
             return len(items)
         costs, done, began = self.progress.costs, 0, self.left()
         measured = unit_name in costs
-        while done < len(items) and (done == 0 or self.left() > reserve):
+        while done < len(items) and (done == 0 or self.left() > reserve or not costs[unit_name]):
             units = 1
-            if unit_name in costs:
+            if costs.get(unit_name) == 0:  # an update that takes no environment steps is not shortened
+                units = len(items)
+            elif unit_name in costs:
                 units = max(1, int(CAUTION * (self.left() - reserve) / max(1.0, costs[unit_name])))
                 if not measured:  # a mean over few units is uncertain
                     units = min(units, max(1, 2 * done // unit))

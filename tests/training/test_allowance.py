@@ -70,6 +70,13 @@ def test_the_last_iteration_is_shortened_and_the_others_are_whole() -> None:
     assert [len(parts) for parts in training.parts[1:-2]] == [1] * len(training.parts[1:-2])
 
 
+def test_an_update_that_costs_nothing_is_not_shortened() -> None:
+    training = Training("env_steps=300", 60.0)
+    sizes = [asyncio.run(training.iterate()) for _ in range(2)]
+    assert all(asked == TRANSITIONS for _, asked in sizes) and training.allowance.left() < 0
+    assert sizes[0][0] < TASKS * REPEATS
+
+
 def test_the_same_counts_give_the_same_parts() -> None:
     first, second = (Training("tokens=12000", 60.0, seed=3).run() for _ in range(2))
     assert first.parts == second.parts and first.tokens == second.tokens
