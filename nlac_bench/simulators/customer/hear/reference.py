@@ -9,20 +9,31 @@ from nlac_bench.simulators.customer.hear.slots import methods
 from nlac_bench.simulators.customer.hear.structure import Unit
 from nlac_bench.simulators.customer.hear.topics import any_of, topics
 
-_VERB = r"(?=\W*$| (?:can|do|would|will|should|shall|is|works?|you|i)\b)"
+_VERB = (
+    r"(?=\W*$| (?:can|could|may|do|does|did|would|will|should|shall|is|are|works?|suits?|fits?|have|you|i)\b)"
+)
 _POINTS = any_of(
-    rf"\b(?:which|either|one) (?:one )?of (?:these|those|them|the (?:two|following)){_VERB}",
-    rf"\bwhich(?: ones?| method)?{_VERB}|\bwhich one (?=to\b)",
-    r"\bwhat (?:can|would|do|should|shall) (?:you|i|we)\b",
+    r"\b(?:which|either|any|one|what) (?:one )?of (?:these|those|them|the (?:two|three|above|following))"
+    rf"{_VERB}",
+    rf"\bwhich(?: ones?| way| option| method)?{_VERB}|\bwhich one (?=to\b|for\b)",
+    r"\bwhat (?:can|could|would|will|do|should|shall) (?:you|i|we)\b",
 )
 _OF_THOSE = re.compile(r"\bwhich (?:one )?of (?:them|these|those)\b")
-_PRONOUN = re.compile(r"(?:so )?(?:what)(?: is)? (?:it)(?: be)?(?:,? please)?\?")
+_PRONOUN = re.compile(
+    r"(?:and |so )?(?:what|which|who|where)(?:'s| is| are|'re| was| would| will| might| should| shall)? "
+    r"(?:it|that|this|they|those|he|she)(?: be)?(?:,? please)?\?"
+)
 """A question with a pronoun only: "I need a reason. What is it?"."""
 _VAGUE = re.compile(
-    r"\bwhat (?:it) (?:is)\b|\b(?:what|which) (?:can|should|shall|do|would) (?:i|you) (?:\w+ )?(?:give|use|"
-    r"have)\b|\b(?:share|tell|give|send|provide)\b (?:me )?(?:it|that)\b"
+    r"\bwhat (?:it|that|this|they) (?:is|was|are|were|would be)\b|\b(?:what|which) (?:may|can|could|"
+    r"should|shall|do|"
+    r"would) (?:i|we|you) (?:\w+ )?(?:enter|put|write|note|log|record|select|give|choose|pick|fill|use|"
+    r"have|say)\b|\b(?:share|tell|give|send|provide|spell|state)\b (?:me |us )?(?:it|that|this|them|both)\b"
 )
-_LACKED = re.compile(r"\b(?:need|require)\w*\b")
+_LACKED = re.compile(
+    r"\b(?:need|want|require|must|ask|lack|miss|demand|oblig|mandator|has to|have to|requires?|record|"
+    r"log)\w*\b"
+)
 """States what is missing; a vague question refers to it: "I need a reason. What is it?"."""
 _TOLD = frozenset({
     "reason", "payment", "address", "cabin", "flights", "date", "passengers", "bags", "items", "options",
@@ -30,15 +41,26 @@ _TOLD = frozenset({
 })  # fmt: skip
 _OPEN = frozenset({"unclear", "record", "flights", "items", "request", "payment", "options"})
 """Topics that such a word may seem to name."""
-_FINDS = re.compile(r"\b(?:find|found|look\w*|locat\w+|verif\w+|pull\w*|access|open|authenticat\w+)\b")
-_MAY = re.compile(r"\b(?:can|could|able to|either|options?|ways?|need)\b")
-_KNOWN = re.compile(r"\bthank")
+_FINDS = re.compile(
+    r"\b(?:find|found|look\w*|locat\w+|identif\w+|verif\w+|search\w*|pull\w*|access|open|reach|match\w*|"
+    r"authenticat\w+|"
+    r"know who|sure who|recogni[sz]e)\b"
+)
+_MAY = re.compile(
+    r"\b(?:can|could|may|might|able to|possible|possibly|works?|either|options?|ways?|need|by|via)\b"
+)
+_KNOWN = re.compile(
+    r"\b(?:i|we)(?:'ve| have)? (?:now )?(?:found|verified|located|identified|confirmed)\b|\bthank"
+)
 _WHICH_ONE = re.compile(r"\bwhich (?:one|of (?:them|these|those))\b")
-_SEVERAL_RECORDS = re.compile(r"\b(?:orders|reservations)\b")
+_SEVERAL_RECORDS = re.compile(r"\b(?:orders|reservations|bookings|trips)\b")
 """Names records of which the user has several: "I see three reservations. Which one is it about?"."""
-_SPENDS = re.compile(r"\b(?:use|bill|pay|prefer|go(?:es)? (?:to)|work|be)\w*\b")
-_ACTS_ON = re.compile(r"\b(?:mov)\w*")
-_PURPOSE = re.compile(r"\bfor (?:this|the) [\w ]{1,30}")
+_SPENDS = re.compile(
+    r"\b(?:use|charge|bill|debit|apply|pay|refund|credit|prefer|put|go with|go(?:es)? (?:to|on|onto)"
+    r"|work|suit|be)\w*\b"
+)
+_ACTS_ON = re.compile(r"\b(?:return|exchang|swap|replac|cancel|modif|send|chang|mov|updat|switch)\w*")
+_PURPOSE = re.compile(r"\bfor (?:this|the|your|that|any) [\w ]{1,30}")
 
 
 def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:

@@ -64,47 +64,67 @@ _WRITTEN_OUT = {
 }  # fmt: skip
 _LONGEST_FIRST = "|".join(sorted(map(re.escape, _WRITTEN_OUT), key=len, reverse=True))
 _COLLOQUIAL = re.compile(rf"(?<![\w'/-])(?<!\d )({_LONGEST_FIRST})(?=[ ,?!.:\n]|$)")
-_PICTURE = re.compile(r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|please)\b)")
+_PICTURE = re.compile(
+    r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|how|where|who|shall|"
+    r"should|do|does|would|"
+    r"can|could|may|is|are|i|we|let|please|just|if|any\w*|need)\b)"
+)
 """An emoji that separates two sentences in place of a full stop."""
-_THUMBS = re.compile(r"\bgo or no[- ]go\b|(?:\[[ x_]?\]) ?yes\W+(?:\[[ x_]?\])? ?no\b")
+_THUMBS = re.compile(
+    r"👍\W{0,3}(?:or|/)\W{0,3}👎|\byay or nay\b|\byea or nay\b|\bgo or no[- ]go\b|\bdeal or no deal\b|"
+    r"\by or n\b|(?:\[[ x_]?\]|[☐□○]) ?yes\W+(?:\[[ x_]?\]|[☐□○])? ?no\b"
+)
 _CORRECTS = re.compile(
-    r"\b(?:any)thing(?P<else> else)?(?: that)? (?:you(?:'d)?)(?: (?:like))?(?: me)?(?: to)? (?:chang|"
-    r"adjust)\w*"
+    r"\b(?:any|some)thing(?P<else> else)?(?: that)? (?:you(?:'d| would)?|we|i)(?: (?:like|want|wish|need"
+    r"|should|"
+    r"must|have))?"
+    r"(?: me)?(?: to)? (?:chang|correct|adjust|amend|modif|edit|fix)\w*"
 )
 """Names no action: "is there anything you'd like to change, or may I go ahead?"."""
 _BLANK = re.compile(
-    r"(?<=[\w)]):? ?(?:_{2,}|\((?:please )?(?:fill|type|to be|required)\b(?!:)[^():\n]*\))(?=[ |)]*$)",
+    r"(?<=[\w)]):? ?(?:_{2,}|\[[ _.]*\]|\.{4,}|<(?!br)[^<>\n]{1,40}>|"
+    r"\((?:please )?(?:fill|enter|type|write|insert|complete|provide|to be|your|missing|"
+    r"required)\b(?!:)[^():\n]*\))"
+    r"(?=[ |)]*$)",
     re.MULTILINE,
 )
 """A field that is to be filled in, as in a form: "email: ____", "user id: (please fill in)"."""
-_ASKED = re.compile(r"(?<=[\w)]): ?\?|(?<=\S)[?!]*\?[?!]+")
+_ASKED = re.compile(r"(?<=[\w)]): ?\?|(?<=\S)[?!]*\?[?!]+|!+\?")
 """More than a question mark: "Shall I?!", "items: ?"."""
 _UNMARKED = re.compile(
-    (
-        r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:ok) )*(?:(?:shall|should|may|can|could|do) (?:i|you|"
-        r"the)\b(?:[^.?!:,;|"
-        r"\n])*|what's your [^.?!:,;|\n]*)|"
-        r"(?<=[\w)])(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),"
-        r"? (?:yes))(?<=[\w)\"'])(?=\s*(?:\Z))"
-    ),
+    r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|"
+    r"would|will|do|"
+    r"does|did|is|are|was|were|have) (?:i|we|you|that|this|it|these|they|everything|all|the)\b(?:[^.?!:,;|"
+    r"\n]|\.(?=\d))*|"
+    r"you (?:ok|okay|fine|good|happy|ready|sure)\b[^.?!:,;|\n]*|which(?: one| of \w+)?|"
+    r"what's your [^.?!:,;|\n]*|(?:which|"
+    r"what|who|where|how) (?:is it|do you|would you|should i|shall i)\b[^.?!:,;|\n]*)|"
+    r"(?<=[\w)])(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),? (?:ok|okay|right|correct|yes|y|"
+    r"yes or no))(?<=[\w)\"'])(?=\s*(?:\n\s*\n|\Z))",
     re.MULTILINE,
 )
 """The end of a question without its mark: "… can I do it now", "… okay"."""
 _ANSWERED = re.compile(
-    r"(?:^|(?<=[.\n] )|(?<=\n))([a-z ]{0,20}\b(?:type|origin|destination|cabin|passengers?|payment|bags?|"
-    r"insurance|flights?|order))\?(?= (?:[^?.\n])+(?:[.\n]))"
+    r"(?:^|(?<=[.\n] )|(?<=\n))([a-z ]{0,20}\b(?:type|origin|destination|cabin|class|passengers?|"
+    r"travell?ers?|payment|"
+    r"method|bags?|baggage|luggage|insurance|flights?|dates?|reason|order|address|items?|total"
+    r"|reservation|refund|"
+    r"route|name))\?(?= (?:[^?.\n]|\.(?=\d))+(?:[.\n]|$))"
 )
 """The label in a form that asks and answers: "Bags? 3. Insurance? No."."""
-_ARROW = re.compile(r" ?(?:→|➡\ufe0f?|-+>|=+>) ?")
+_ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
 _STARS = re.compile(r"^[ \t]*\* +(?=\S)", re.MULTILINE)
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
 _PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = r"(jan(?:uary)?|feb(?:ruary)?|may|july?)\b\.?"
-_MONTH_FIRST = re.compile(rf"\b{_MONTH}[ -](?:the )?(\d{{1,2}})(?:th)?\b(?:,?[ -](\d{{4}})\b)?")
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:th)?[ -](?:of )?{_MONTH}(?:,?[ -](\d{{4}})\b)?")
-_SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19)\d\d)\b")
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_MONTH_FIRST = re.compile(rf"\b{_MONTH}[ -](?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?[ -](\d{{4}})\b)?")
+_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of )?{_MONTH}(?:,?[ -](\d{{4}})\b)?")
+_SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")
 """Month/day/year, unless one of a message's dates can only be day/month/year."""
-_DOTTED = re.compile(r"\b(\d{1,2})[.-] ?(\d{1,2})[.-] ?((?:19)\d\d)\b")
-_YEAR_FIRST = re.compile(r"\b((?:20)\d\d)[/.](\d\d)[/.](\d\d)\b")
+_DOTTED = re.compile(r"\b(\d{1,2})[.-] ?(\d{1,2})[.-] ?((?:19|20)\d\d)\b")
+_YEAR_FIRST = re.compile(r"\b((?:19|20)\d\d)[/.](\d\d)[/.](\d\d)\b")
 _STRUCK = re.compile(r"~~([^~\n]+)~~ ?(?:->)?")
