@@ -149,6 +149,11 @@ def aims(goal: Goal) -> list[str]:
     return [value.lower() for value in values if value]
 
 
+def names_aim(text: str, goal: Goal) -> bool:
+    """Return whether ``text`` names one of ``aims`` as whole words: the size "l" is not part of "all"."""
+    return any(re.search(rf"(?<!\w){re.escape(aim)}(?!\w)", text) for aim in aims(goal))
+
+
 _YOURS = re.compile(r"\byou(?:'re| are| have|'ve)\b(?! right)")
 _CODE = re.compile(
     r"(?<![\w$#@./_-])(?:[a-z]{0,3}-?)?\d[\w-]*(?![\w@]|[.,]\d| ?(?:to|-) ?\d| (?:business|working|"

@@ -14,9 +14,9 @@ from nlac_bench.simulators.customer.compare.check import states_target
 from nlac_bench.simulators.customer.compare.claims import (
     ITEM,
     USER_ID,
-    aims,
     charges,
     facts,
+    names_aim,
     numbers,
     record_of,
 )
@@ -61,7 +61,7 @@ def doubts(heard: MessageReading, goal: Goal, script: Script, agreed: bool) -> l
         if _matters(unit, decides):
             spans = [span for rule in rules for span in rule(unit.text)]
             found += [Doubt(unit, *span) for span in spans[:1]]
-    named = names_items(heard.parts, goal) or any(aim in heard.text for aim in aims(goal))
+    named = names_items(heard.parts, goal) or names_aim(heard.text, goal)
     if not found and heard.confirm and goal.items and not named:
         found = [Doubt(unit, *match.span()) for unit in heard.parts for match in ITEM.finditer(unit.text)][:1]
     return found or list(_keeps(heard, goal, script))
@@ -110,7 +110,7 @@ def _keeps(heard: MessageReading, goal: Goal, script: Script) -> Iterator[Doubt]
     if not heard.confirm or goal.kind not in _CHANGES:
         return
     dates = {leg.date for leg in goal.legs}
-    stated = any(aim in heard.text for aim in aims(goal)) or states_target(heard.parts, goal, script)
+    stated = names_aim(heard.text, goal) or states_target(heard.parts, goal, script)
     if not (stated and all(date in heard.text for date in dates)):
         kept = {text.lower() for thing in goal.items for option in thing.options.items() for text in option}
         found = [
