@@ -8,6 +8,7 @@ Created Equal").
 import contextlib
 import ctypes
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -93,6 +94,16 @@ def written_beside(folder: Path, remove: Iterable[str] = ()) -> Iterator[Path]:
         sync(folder.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of the content of a file, in hexadecimal digits.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def find_folder(path: Path) -> Path | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.files import sha256_of
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.episode_json import usage_from_row
@@ -272,7 +273,6 @@ def command(config: RunConfig) -> str:
 
 def _file_sha256(path: Path) -> str:
     try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return sha256_of(path)
     except OSError as error:
         raise RunFolderError(f"{path} cannot be read ({error.strerror})") from None

@@ -10,7 +10,6 @@ A checkpoint folder contains::
 These are JSON and safetensors; reading them executes no code. This module does not import torch.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nlac_bench.errors import CheckpointError
+from nlac_bench.files import sha256_of
 from nlac_bench.redaction import redactor
 from nlac_bench.untrusted import read_json
 
@@ -110,9 +110,7 @@ def _checked(*, step: Any, world_size: Any, optimizer: Any, loop: Any, files: An
 
 def _fingerprint(file: Path) -> tuple[int, str]:
     """Return the size in bytes and the SHA-256 of ``file``."""
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return file.stat().st_size, digest
+    return file.stat().st_size, sha256_of(file)
 
 
 def check_files(path: Path, index: Index, names: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import ConfigError
+from nlac_bench.files import sha256_of
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 
@@ -25,7 +26,7 @@ def weights_of(model: str | None) -> dict[str, Any] | None:
     if not files:
         return None
     try:
-        listing = "".join(f"{_sha256(file)}  {file.name}\n" for file in files)
+        listing = "".join(f"{sha256_of(file)}  {file.name}\n" for file in files)
     except OSError as error:
         raise ConfigError(f"the weights in {folder} cannot be read ({error.strerror})") from error
     return {"sha256": hashlib.sha256(listing.encode()).hexdigest(), "run": _run_of(folder)}
@@ -37,7 +38,7 @@ def _run_of(checkpoint: Path) -> dict[str, Any] | None:
         return None
     try:
         run = RunFolder.open(folder.parent)
-        manifest = _sha256(run.path / "manifest.json")
+        manifest = sha256_of(run.path / "manifest.json")
     except (RunFolderError, OSError):
         return None
     seed = run.config.get("seed")
@@ -48,8 +49,3 @@ def _run_of(checkpoint: Path) -> dict[str, Any] | None:
         "seed": seed if type(seed) is int else None,
         "manifest_sha256": manifest,
     }
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
