@@ -82,10 +82,10 @@ def compare(
     if any("," in side for side in folders):
         _compare_seeds(folders, metric, tasks, as_json)
         return
-    runs: list[object] = [MeasuredRun.read(folder) for folder in folders]
+    runs = [MeasuredRun.read(folder) for folder in folders]
     if len(runs) == 2:
         comparison = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
-        _show(comparison, [[folder] for folder in folders], as_json)
+        _show(comparison, [[run] for run in runs], as_json)
         return
     table = compare_all(runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
     if as_json:
@@ -100,14 +100,16 @@ def _compare_seeds(folders: list[str], metric: str, tasks: TaskChoice, as_json: 
     sides = [[MeasuredRun.read(folder) for folder in side.split(",") if folder] for side in folders]
     names = [side if len(side) < 60 else f"{side[:57]}…" for side in folders]
     comparison = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]
-    _show(comparison, [[folder for folder in side.split(",") if folder] for side in folders], as_json)
+    _show(comparison, sides, as_json)
 
 
 def _show(
-    comparison: Comparison | AlgorithmComparison, sides: Sequence[Sequence[str]], as_json: bool
+    comparison: Comparison | AlgorithmComparison, sides: Sequence[Sequence[MeasuredRun]], as_json: bool
 ) -> None:
     """Print a comparison with the costs of both sides."""
-    costs = CostComparison(*([RunCost.read(RunFolder.open(each)) for each in side] for side in sides))
+    costs = CostComparison(
+        *([RunCost.read(RunFolder.open(run.name), run.outcomes) for run in side] for side in sides)
+    )
     if as_json:
         print_json({**comparison.to_json(), **costs.to_json()})
     else:

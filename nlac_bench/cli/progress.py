@@ -16,7 +16,7 @@ from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.learner.config import Budget
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.stats.interim import Interim
-from nlac_bench.training.progress import NO_SIGNAL, has_signal
+from nlac_bench.training.progress import NO_SIGNAL, SPENT_FIELD, has_signal
 from nlac_bench.types import Episode
 
 PHASES = {
@@ -188,8 +188,8 @@ class TrainProgress:
             best = ", the best so far" if row["best"] and row["success"] > 0 else ""
             self._say(f"  validation: success {row['success']:.3f} ({low:.3f} to {high:.3f}){best}")
             return
-        spent = {"steps": row["gradient_steps_total"], "env_steps": row["env_steps"], "tokens": row["tokens"]}
-        done = spent[self._budget.unit] / self._budget.amount
+        spent = row[SPENT_FIELD[self._budget.unit]]
+        done = spent / self._budget.amount
         if done:
             iterations = math.ceil(max(0.0, 1 - done) / done * row["iteration"])
             self._left = iterations * row["seconds"] / row["iteration"], time.monotonic()
@@ -201,7 +201,7 @@ class TrainProgress:
         }
         figures += "".join(f", {role} {x:.0%} unparseable" for role, x in unparseable.items() if x >= 0.5)
         self._say(
-            f"iteration {row['iteration']}: {spent[self._budget.unit]:,} of {self._budget.amount:,} "
+            f"iteration {row['iteration']}: {spent:,} of {self._budget.amount:,} "
             f"{self._budget.unit}{figures}, {self._eta()}"
         )
         self._without_signal = 0 if has_signal(row) else self._without_signal + 1

@@ -37,12 +37,10 @@ class Allowance:
 
     def left(self) -> int:
         """Return what is left, in the unit of the budget; negative after an overshoot."""
-        spent = {
-            "steps": self.progress.gradient_steps,
-            "env_steps": self.progress.env_steps + self.env_steps,
-            "tokens": self.tokens(),
-        }
-        return self.budget.amount - spent[self.budget.unit]
+        if self.budget.unit == "tokens":
+            return self.budget.amount - self.tokens()
+        now = self.env_steps if self.budget.unit == "env_steps" else 0
+        return self.budget.amount - self.progress.spent(self.budget) - now
 
     def finished(self) -> bool:
         """Return whether the budget is spent, or what is left is less than half of the smallest iteration."""

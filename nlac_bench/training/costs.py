@@ -7,19 +7,17 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.learner.config import Budget
+from nlac_bench.learner.config import Budget, BudgetUnit
 from nlac_bench.stats.distributions import Z95
 from nlac_bench.stats.intervals import wilson_bounds
-from nlac_bench.stats.outcomes import outcomes_of
+from nlac_bench.stats.outcomes import Outcomes
 from nlac_bench.stats.tables import number, render_table
 from nlac_bench.stats.verdicts import UNDECIDED, Verdict, worded
 from nlac_bench.training.curve import AXES, rows_of
-from nlac_bench.training.progress import has_signal
+from nlac_bench.training.progress import SPENT_FIELD, has_signal
 
 UNEQUAL = 0.05
 """Relative difference of the budgeted cost above which a comparison warns."""
-_SPENT = {"steps": "gradient_steps_total", "env_steps": "env_steps", "tokens": "tokens"}
-"""Unit of a budget → field of ``metrics.jsonl``."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class BudgetUse:
     ``kind`` is what the budget counts: ``steps`` (gradient steps), ``env_steps`` or ``tokens``.
     """
 
-    kind: str
+    kind: BudgetUnit
     planned: int
     spent: float
 
@@ -42,7 +40,7 @@ class BudgetUse:
     def of(cls, run: RunFolder, last: Mapping[str, Any]) -> "BudgetUse":
         """Return the use of the budget of ``run``, whose last iteration has the metrics ``last``."""
         budget = Budget.parse(str(run.config["train"]["budget"]))
-        return cls(budget.unit, budget.amount, last[_SPENT[budget.unit]])
+        return cls(budget.unit, budget.amount, last[SPENT_FIELD[budget.unit]])
 
     def to_json(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""
@@ -67,15 +65,14 @@ class RunCost:
     validations: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
-    def read(cls, run: RunFolder) -> "RunCost":
-        """Read the cost of the run in a folder.
+    def read(cls, run: RunFolder, outcomes: Outcomes) -> "RunCost":
+        """Read the cost of the run in a folder, whose episodes have the ``outcomes``.
 
         Raises:
             RunFolderError: the metrics are damaged.
         """
         rows = rows_of(run, "iteration") if run.config.get("train") else []
         if not rows:
-            outcomes = outcomes_of(run)
             turns = sum(len(row.get("turns", ())) for row in run.rows())
             generated = {role: u.completion_tokens for role, u in sorted(outcomes.usage.items())}
             return cls(turns, 0, outcomes.seconds, generated)
@@ -163,7 +160,7 @@ class CostComparison:
         """Return the validations at equal cost; None if the costs are equal or not comparable."""
         if not self.unequal or self.spent is None or (budget := self.a[0].budget) is None:
             return None
-        field, at = _SPENT[budget.kind], min(self.spent)
+        field, at = SPENT_FIELD[budget.kind], min(self.spent)
         rates, bounds = [], []
         for side in self.sides:
             reached = [[v for v in each.validations if v[field] <= at] for each in side]
@@ -224,7 +221,7 @@ class CostComparison:
             lines.append("the budgets have different units, so the costs are not equal by design")
         if not self.unequal or self.spent is None:
             return lines
-        kind = "" if budgets[0] is None else AXES[_SPENT[budgets[0].kind]]
+        kind = "" if budgets[0] is None else AXES[SPENT_FIELD[budgets[0].kind]]
         a, b = self.spent
         more, ratio = ("A", a / b) if a > b else ("B", b / a)
         lines.append(f"warning: {more} spent {ratio - 1:.0%} more {kind} than the other side")

@@ -5,13 +5,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.learner.config import Budget
+from nlac_bench.learner.config import Budget, BudgetUnit
 from nlac_bench.types import Episode
 
 MAX_IDLE = 50
 """Number of iterations without a gradient step after which training is stopped."""
 NO_SIGNAL = 3
 """Number of successive iterations without a gradient, after which there is nothing to learn from."""
+
+
+SPENT_FIELD: Mapping[BudgetUnit, str] = {
+    "steps": "gradient_steps_total", "env_steps": "env_steps", "tokens": "tokens",
+}  # fmt: skip
+"""Unit of a budget → field of ``metrics.jsonl`` that has the amount spent."""
 
 
 def has_signal(row: Mapping[str, Any]) -> bool:
@@ -45,7 +51,7 @@ class Progress:
 
     def spent(self, budget: Budget) -> int:
         """Return the amount spent, in the unit of ``budget``."""
-        return {"steps": self.gradient_steps, "env_steps": self.env_steps, "tokens": self.tokens}[budget.unit]
+        return int(self.row()[SPENT_FIELD[budget.unit]])
 
     def steps_left(self, budget: Budget) -> int | None:
         """Return the remaining gradient steps; None if the budget has another unit."""

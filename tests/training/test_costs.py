@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
+from nlac_bench.learner.config import BudgetUnit
 from nlac_bench.training.costs import BudgetUse, CostComparison, RunCost
 from nlac_bench.training.progress import has_signal
 
@@ -13,7 +14,9 @@ def validation(tokens: int, success: float, tasks: int = 40) -> dict[str, Any]:
     return {"tokens": tokens, "env_steps": tokens // 40, "success": success, "tasks": tasks}
 
 
-def trained(tokens: int, *validations: dict[str, Any], signal: bool = True, kind: str = "tokens") -> RunCost:
+def trained(
+    tokens: int, *validations: dict[str, Any], signal: bool = True, kind: BudgetUnit = "tokens"
+) -> RunCost:
     spent = {"tokens": tokens, "env_steps": tokens // 40}[kind]
     use = BudgetUse(kind, spent - 5, spent)
     return RunCost(
