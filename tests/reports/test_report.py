@@ -207,6 +207,16 @@ def test_folders_are_named_as_they_are_typed(tmp_path: Path, monkeypatch: pytest
     assert report_of(["b/x", "b/x"]).to_html()
 
 
+def test_costs_of_two_trainings_are_beside_each_other(tmp_path: Path) -> None:
+    for name in "ab":
+        make_training(tmp_path / name, [WON, LOST], [LOST, LOST])
+    report = report_of([str(tmp_path / "a"), str(tmp_path / "b")])
+    names = [name for name, _ in report.numbers()]
+    assert len(set(names)) == len(names), "no table takes the file name of another one"
+    (costs,) = section(report, "equal_cost").tables
+    assert costs.name == "equal_cost" and "environment steps" in [row[0] for row in costs.table.rows]
+
+
 def test_a_training_without_a_gradient_step_is_said_to_be_untrained(tmp_path: Path) -> None:
     idle = ((0, 0, 0, 0.0, 0.25), (0, 60, 50_000, 20.0, 0.25))
     folder = make_training(tmp_path / "run", [WON, LOST], [WON, LOST], steps=idle)

@@ -14,7 +14,7 @@ from nlac_bench.reports.report.outcomes import (
     tasks_section,
     unscored_section,
 )
-from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, sentence
+from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, as_sentence, sentence
 from nlac_bench.reports.report.references import missing_references
 from nlac_bench.reports.report.reproduce import reproduce_section
 from nlac_bench.reports.report.stored_sweep import COMPARISON
@@ -69,7 +69,7 @@ def run_report(folder: Path) -> ReportPage:
     flips = [base, own] if base is not None else [own]
     notes = [] if measurement.references else [missing_references(own.run.config)]
     if new := NewTemplates.read(folder):
-        notes.append(f"{new.to_text()[0].upper()}{new.to_text()[1:]}.")
+        notes.append(as_sentence(new.to_text()))
     sections = [
         success_section(subjects, metric, notes),
         denominators_section(subjects, metric),

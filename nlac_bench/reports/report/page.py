@@ -134,6 +134,11 @@ def sentence(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
+def as_sentence(text: str) -> str:
+    """Return ``text`` with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def shown(text: str, longest: int = 300) -> str:
     """Return ``text`` of a run on one line of at most ``longest`` characters; nothing in it is invisible."""
     line = " ".join(visible(text).split())

@@ -12,7 +12,7 @@ from nlac_bench.reports.figures.costs import costs
 from nlac_bench.reports.figures.curves import MethodCurves, Reference, method_curves
 from nlac_bench.reports.figures.figure import Table
 from nlac_bench.reports.figures.training_curve import curve
-from nlac_bench.reports.report.page import NumbersTable, Section, Texts
+from nlac_bench.reports.report.page import NumbersTable, Section, Texts, as_sentence
 from nlac_bench.reports.report.references import stored_references
 from nlac_bench.reports.report.subjects import Measurement, ReportSubject
 from nlac_bench.rollout.meter import spent_from_row
@@ -120,16 +120,11 @@ def equal_cost_section(sides: Sequence[Sequence[ReportSubject]]) -> Section | No
         return None
     table = Table(("cost", "A", "B", "A / B"), tuple(map(tuple, rows)))
     numbers = NumbersTable(
-        "costs", "Cost of training, or of the episodes of agents that are not trained", table
+        "equal_cost", "Cost of training, or of the episodes of agents that are not trained", table
     )
     return Section(
-        "equal_cost", "Cost of both sides", tuple(map(sentence_of, both.notes())), tables=(numbers,)
+        "equal_cost", "Cost of both sides", tuple(map(as_sentence, both.notes())), tables=(numbers,)
     )
-
-
-def sentence_of(note: str) -> str:
-    """Return ``note`` with a capital letter and a full stop."""
-    return f"{note[:1].upper()}{note[1:]}."
 
 
 def critiques_section(measurements: Sequence[Measurement]) -> Section | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from nlac_bench import tiny
 from nlac_bench.harness.measure.tiny_defaults import default_tasks
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.reports.report.page import shown
+from nlac_bench.reports.report.page import as_sentence, shown
 from nlac_bench.reports.report.subjects import Measurement
 from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.compare_seeds import AlgorithmComparison
@@ -29,7 +29,7 @@ def setting(runs: Sequence[RunFolder]) -> str:
         for run in runs
     ]
     notes = dict.fromkeys(note for run in runs if (note := default_tasks(run.config)))
-    said = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
+    said = "".join(f" {as_sentence(note)}" for note in notes)
     return f"Measured: {'; '.join(dict.fromkeys(measured))}.{said}"
 
 
