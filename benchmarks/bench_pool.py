@@ -9,6 +9,7 @@ machine the ratio is lower.
 import asyncio
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,13 +18,15 @@ from benchmarks.conftest import Row
 from nlac_bench import tiny
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
+from nlac_bench.agents.nlac.nlac import ask, fresh, predicted
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.speaker import samplings
+from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.styles import prompts_for
+from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.envs import registry
 from nlac_bench.harness.measure.tiny_defaults import CONCURRENCY, EASY
 from nlac_bench.learner.model import load_causal_lm
-from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
@@ -33,16 +36,6 @@ from nlac_bench.types import Episode
 
 ANSWER = 160
 CONFIG = NlacConfig(max_response_length=ANSWER, improvement_temperature=0.0)
-
-
-class Roles(LanguagePolicyIteration):
-    """NLAC without its gradient steps."""
-
-    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        return {}
-
-    def sync(self) -> None:
-        pass
 
 
 def make_env() -> Any:
@@ -64,17 +57,14 @@ def play(engine: Any, count: int, concurrency: int) -> list[Episode]:
     return sorted(episodes, key=lambda episode: episode.seed)
 
 
-def ask_roles(engine: Any, episodes: Sequence[Episode], count: int, concurrency: int) -> Metrics:
+def ask_roles(engine: Any, episodes: Sequence[Episode], count: int, concurrency: int) -> None:
     env = make_env().unwrapped
     _, info = env.reset(seed=0)
-    prompts = prompts_for(engine.tokenizer)
-    roles = Roles(CONFIG, engine, prompts, env=env.name, info=info, seed=0, concurrency=concurrency)
-    roles.remember(episodes)
-    lessons = [
-        Lesson(transition, 1.0, roles.speaker(n)) for n, transition in enumerate(roles.replay.items[:count])
-    ]
-    asyncio.run(roles.improve(lessons))
-    return roles.shares(lessons)
+    sampling = samplings(CONFIG.temperature, CONFIG.improvement_temperature, ANSWER)
+    roles = Speaking(engine, prompts_for(engine.tokenizer), *sampling, seed=0, concurrency=concurrency)
+    found = [t for episode in episodes for t in transitions(episode, env.name, info)][:count]
+    lessons = [Lesson(transition, 1.0, roles.speaker(n)) for n, transition in enumerate(found)]
+    asyncio.run(ask(lessons, roles, CONFIG, fresh, partial(predicted, k=1)))
 
 
 def measured(

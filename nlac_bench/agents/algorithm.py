@@ -20,7 +20,7 @@ that an algorithm needs:
   implements ``ReadsStates``.
 
 ``nlac_bench.baselines.on_policy.OnPolicy`` is a base class for algorithms that learn from new episodes token
-by token, ``nlac_bench.agents.nlac.algorithm.NLAC`` one for algorithms with a replay buffer and roles.
+by token, ``nlac_bench.agents.nlac.replay_trainer.ReplayTrainer`` one for algorithms with a replay buffer.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -76,9 +76,22 @@ class Method:
         """Check ``settings`` and fill in the defaults.
 
         Raises:
-            ConfigError: a setting is unknown or invalid; the message names it.
+            ConfigError: a setting is unknown or invalid, or is one of other methods and would have no effect;
+                the message names it.
         """
+        for name in self.without_effect(settings):
+            others = [m.name for m in _usable() if name in m.config_class.model_fields]
+            have = "is a setting of" if len(others) == 1 else "is one of the settings of"
+            raise ConfigError(
+                f"train.{name} would have no effect with {self.name}: it {have} {', '.join(others)}; remove "
+                "it, or choose another method"
+            )
         return self.config_class.from_mapping(settings)
+
+    def without_effect(self, settings: Mapping[str, object]) -> list[str]:
+        """Return the names in ``settings`` that are settings of other methods only."""
+        unknown = [name for name in settings if name not in self.config_class.model_fields]
+        return [n for n in unknown if any(n in m.config_class.model_fields for m in _usable())]
 
     def learner_options(self, settings: "TrainConfig") -> dict[str, object]:
         """Return the fields of ``LearnerConfig`` that it needs with ``settings``."""
@@ -118,7 +131,7 @@ BUILT_IN: Mapping[str, Method] = {
         Method(
             name="nlac",
             summary="learns refinements that a language critic suggests (off-policy; arXiv 2512.04601)",
-            algorithm=f"{_NLAC}.algorithm:NLAC",
+            algorithm=f"{_NLAC}.nlac:NLAC",
             settings=f"{_NLAC}.config:NlacConfig",
             learner=_EMA,
             off_policy=True,
@@ -214,6 +227,23 @@ def all_methods() -> Iterator[Listed]:
         yield Listed(method.name, "built-in", method)
     for point in _points():
         yield _listed(point)
+
+
+def _usable() -> Iterator[Method]:
+    """Yield the training algorithms that can be used."""
+    return (listed.method for listed in all_methods() if listed.method is not None)
+
+
+def effective(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored object with the keys ``agent`` and ``train``, without training settings of no effect.
+
+    Earlier versions stored settings of other methods too.
+    """
+    train = stored.get("train")
+    if not isinstance(train, Mapping) or stored.get("agent") not in names():
+        return dict(stored)
+    ignored = find(str(stored["agent"])).without_effect(train)
+    return {**stored, "train": {name: train[name] for name in train if name not in ignored}}
 
 
 def names() -> tuple[str, ...]:

@@ -1,10 +1,19 @@
 """The settings of the baselines. This file does not import torch, which keeps help and dry runs fast."""
 
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
-from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
+from nlac_bench.agents.nlac.config import (
+    AverageConfig,
+    ImprovementConfig,
+    LanguageCriticConfig,
+    LessonConfig,
+    PlayedReadConfig,
+    ReadConfig,
+    RefinementConfig,
+    ReplayConfig,
+)
 from nlac_bench.errors import ConfigError
 from nlac_bench.learner.config import TrainConfig
 
@@ -62,26 +71,14 @@ class GrpoConfig(TrainConfig):
         return self
 
 
-class CandidatesConfig(NlacConfig):
-    """NLAC's settings for methods that choose one of several actions of the policy instead of refining one.
-
-    ``num_refinement_steps`` has no effect.
-    """
+class CandidatesConfig(LessonConfig):
+    """Settings of methods that choose one of several actions of the policy."""
 
     num_candidates: int = Field(4, ge=1, description="actions of the policy that are compared (N)")
 
-    @model_validator(mode="after")
-    def _check_candidates(self) -> Self:
-        refuse_shuffling(self)
-        return self
 
-
-class SacConfig(CandidatesConfig):
-    """NLAC's settings and those of SAC; ``critic_coef`` is the weight of the Q loss.
-
-    SAC has no language critic, so the settings of backup, evaluator and refiner, ``kept_critiques``,
-    ``probe_states`` and ``probe_playouts`` have no effect.
-    """
+class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
+    """Settings of SAC; ``critic_coef`` is the weight of the Q loss."""
 
     gamma: float = Field(0.99, ge=0, le=1, description="discount per turn (the paper: 0.99)")
     alpha: float = Field(
@@ -90,15 +87,9 @@ class SacConfig(CandidatesConfig):
         description="entropy temperature; 0 because an action's log-probability grows with its length",
     )
 
-    @property
-    def needs_average(self) -> bool:
-        """True: the target values are those of the moving average."""
-        return True
 
-
-class NlrlConfig(CandidatesConfig):
-    """NLAC's settings and those of NLRL; those of backup, evaluator, refiner, priorities and moving average,
-    and ``probe_playouts``, have no effect.
+class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
+    """Settings of NLRL.
 
     The paper's settings (512 games per iteration, at most 5 trajectories per aggregation, 10 candidates at
     temperature 0.7, two epochs, an aggregator of 70 billion parameters with learners of 8 billion) are scaled
@@ -111,38 +102,17 @@ class NlrlConfig(CandidatesConfig):
     )
 
 
-class NlqlConfig(CandidatesConfig):
-    """NLAC's settings for NLQL."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.refine_source == "replayed":
-            raise ConfigError(
-                "train.refine_source = replayed: all candidates would be the played action; set it to fresh"
-            )
-        return self
+class NlqlConfig(LanguageCriticConfig, CandidatesConfig):
+    """Settings of NLQL: those of NLAC's critic, and the number of candidates."""
 
 
-class SelfDistillationConfig(NlacConfig):
-    """NLAC's settings with defaults for Self-Distillation: no L1, and replayed actions."""
+class SelfDistillationConfig(RefinementConfig, PlayedReadConfig):
+    """Settings of Self-Distillation; by default without L1."""
 
     critic_coef: float = Field(0.0, ge=0, description="weight of L1; 0 does not train the successor model")
-    refine_source: Literal["fresh", "replayed"] = Field(
-        "replayed", description="must be replayed: only played actions have a real future"
-    )
-
-    @property
-    def backs_up(self) -> bool:
-        """Whether backup targets are sampled: only for L1, since this method draws without priorities."""
-        return self.critic_coef > 0
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.refine_source == "fresh":
-            raise ConfigError(
-                "train.refine_source = fresh: only the played action has a real future by which it can be "
-                "judged; set it to replayed"
-            )
         if self.num_refinement_steps > 1:
             raise ConfigError(
                 f"train.num_refinement_steps = {self.num_refinement_steps}: only the played action has a "

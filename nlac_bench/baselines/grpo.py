@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.baselines.config import GrpoConfig
 from nlac_bench.baselines.on_policy import OnPolicy, rewards_of
 from nlac_bench.learner import losses
@@ -47,6 +48,6 @@ class GRPO(OnPolicy[GrpoConfig]):
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             policy, metrics = self.surrogate(outputs, micro, mean, clip)
-            return self.with_kl(policy, outputs, micro, mean, metrics), metrics
+            return with_kl(policy, self.config, outputs, micro.loss_mask, mean, metrics), metrics
 
         return compute

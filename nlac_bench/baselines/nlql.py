@@ -2,27 +2,47 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from nlac_bench.agents.nlac.algorithm import NLAC
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.monitor import Monitored, shares_of
+from nlac_bench.agents.nlac.nlac import Futures, Step, back_up, criticise, fresh, predicted, read, step
 from nlac_bench.baselines.config import NlqlConfig
+from nlac_bench.learner.outputs import Metrics
+from nlac_bench.types import Episode
 
 
-class NLQL(NLAC):
-    """NLAC that distils the best of N actions that the policy has proposed."""
+class NLQL(Monitored[NlqlConfig]):
+    """Trains NLAC's critic, and distils the best of N actions that the policy has proposed."""
 
-    config: NlqlConfig
+    def __init__(self, resources: Resources[NlqlConfig]) -> None:
+        super().__init__(resources)
+        self.futures: Futures = partial(predicted, k=self.config.num_nlq_samples)
 
-    async def improve(self, lessons: Sequence[Lesson]) -> None:
+    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
+        """Run one iteration: that of NLAC, with another choice of the action to distil."""
+        new = self.remember(episodes) if episodes else None
+        lessons = await self.asked(self.draw(new, max_steps), self.ask)
+        self.keep(lessons)
+        metrics = await self.resources.learn(lambda: self.steps(lessons, partial(step, self)))
+        self.sync()
+        return metrics | self.ended(lessons) | shares_of(lessons)
+
+    async def ask(self, lessons: Sequence[Lesson]) -> int:
         """Back up each lesson, sample a₁…a_N ~ π(· | s), and set a^r to the best by ``worth``."""
-        await self.each(lessons, self.back_up, self.choose)
+        steps: list[Step] = [self.choose]
+        if self.config.backs_up:
+            steps.insert(0, partial(back_up, prompts=self.speaking.prompts, by=self.config.backup_by))
+        await self.speaking.each(lessons, *steps)
+        return 0
 
     async def choose(self, lesson: Lesson) -> None:
         """Criticise every candidate; the lesson keeps the action and critique of the best one."""
         candidates = [replace(lesson) for _ in range(self.config.num_candidates)]
         for candidate in candidates:
-            await self.propose(candidate)
-            await self.criticise(candidate)
+            await fresh(candidate)
+            await criticise(candidate, self.futures)
         read = [c for c in candidates if c.proposed is not None and c.critique is not None]
         if not read:
             return
@@ -34,4 +54,8 @@ class NLQL(NLAC):
     def worth(self, candidate: Lesson) -> tuple[bool, bool]:
         """Return the sort key: whether the candidate is judged optimal, then whether it predicts success."""
         optimal = candidate.critique is not None and candidate.critique.optimal
-        return optimal, self.prompts.outcome(candidate.future or "") == "success"
+        return optimal, self.outcome(candidate) == "success"
+
+    async def read(self, lesson: Lesson) -> None:
+        """Criticise and refine the played action, to measure the critic."""
+        await read(lesson, self.futures)

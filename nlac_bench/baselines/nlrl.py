@@ -3,12 +3,14 @@ continuations."""
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nlac_bench.agents.nlac.algorithm import NLAC
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.monitor import Monitored
+from nlac_bench.agents.nlac.nlac import step
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.speaker import Speaker, decoded, whole
 from nlac_bench.agents.roles.transition import State
@@ -43,49 +45,57 @@ class NlrlSpeaker(Speaker):
         return index if self._readable("picker", index) else None
 
 
-class NLRL(NLAC):
+class NLRL(Monitored[NlrlConfig]):
     """Learns on policy: the value role's target is an aggregation of continuations that are played in forks,
     the policy's target is the best of several actions."""
 
-    config: NlrlConfig
-    _most: int | None = None
+    def __init__(self, resources: Resources[NlrlConfig]) -> None:
+        super().__init__(resources, NlrlSpeaker)
+        self.played = 0
+        """Environment steps of this iteration's continuations."""
 
-    def seeded_speaker(self, seed: int) -> NlrlSpeaker:
-        """Return a speaker with the two further roles; see ``LanguagePolicyIteration.seeded_speaker``."""
-        return NlrlSpeaker(self.engine, self.prompts, *self._samplings, seed, self.counts)
-
-    def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Draw at most ``transitions_per_iteration`` of the new transitions.
+    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
+        """Run one iteration on the new transitions.
 
         Raises:
-            NlacBenchError: there are no new transitions.
+            NlacBenchError: there are no episodes.
         """
-        if not new:
+        if not episodes:
             raise NlacBenchError(
                 "NLRL learns on policy and needs new episodes in every iteration; it cannot train offline"
             )
-        self._most = most
-        newest = self.replay.newest(new)[: self.config.transitions_per_iteration][:most]
-        return newest, np.ones(len(newest))
+        new = self.replay.newest(self.remember(episodes))
+        most = None if max_steps is None else max_steps * self.config.mini_batch_size
+        drawn = self.lessons(new[: self.config.transitions_per_iteration][:most])
+        lessons = await self.asked(drawn, self.ask)
+        self.keep(lessons)
+        metrics = await self.resources.learn(lambda: self.learn(lessons, most))
+        self.sync()
+        played, self.played = self.played, 0
+        return metrics | {"extra_env_steps": float(played)} | self.ended(lessons)
 
-    async def improve(self, lessons: Sequence[Lesson]) -> None:
+    async def ask(self, lessons: Sequence[Lesson]) -> int:
         """Evaluate every (s, a) by continuations and choose an action for every s."""
-        await self.each(lessons, self.evaluate, self.choose)
+        before = self.played
+        await self.speaking.each(lessons, self.evaluate, self.choose)
+        return self.played - before
 
     async def evaluate(self, lesson: Lesson) -> None:
         """Play K continuations d⁽¹⁾…d⁽ᴷ⁾ and sample V(s, a) ~ G(· | s, a, d⁽¹⁾…d⁽ᴷ⁾)."""
         assert isinstance(lesson.speaker, NlrlSpeaker)
         t = lesson.transition
         env = await self.resources.reached(t)
-        self.counts["playout_steps"] += t.step
+        self.played += t.step
         if env is None:
             return
         futures = []
         for k in range(self.config.num_futures):
-            seed = derive_seed(self._seed, self.replay.iteration, t.seed, t.step, k)
+            seed = derive_seed(self.resources.seed, self.replay.iteration, t.seed, t.step, k)
             playout = await self.resources.play_on(env.fork(), t, t.action, seed)
-            self.counts["playout_steps"] += len(playout.observations)
-            futures.append(self.prompts.hindsight(playout.observations, playout.success, playout.reward))
+            self.played += len(playout.observations)
+            futures.append(
+                self.speaking.prompts.hindsight(playout.observations, playout.success, playout.reward)
+            )
         lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 
     async def choose(self, lesson: Lesson) -> None:
@@ -112,30 +122,21 @@ class NLRL(NLAC):
             lesson.proposed, lesson.future = valued[index]
             lesson.rounds = 1
 
-    async def reread(self, lesson: Lesson) -> None:
+    async def read(self, lesson: Lesson) -> None:
         """Sample V(s, a) of the played action in the value role; there is no evaluator and no refiner."""
         t = lesson.transition
         values = await lesson.speaker.futures(t.state, t.action)
         lesson.future = values[0] if values else None
 
-    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
+    def learn(self, lessons: Sequence[Lesson], most: int | None) -> Metrics:
         """Train with NLAC's losses: L1 on the targets of the last iterations, L2 on the new choices."""
-        new = set(indices)
+        new = {lesson.index for lesson in lessons}
         earlier = [
-            (i, str(self.replay.items[i].notes["target"]))
+            Lesson(t, 1.0, self.speaking.speaker(self.replay.iteration, "earlier"), i, str(t.notes["target"]))
             for i in self.replay.since(self.replay.iteration - MEMORY + 1)
-            if i not in new and "target" in self.replay.items[i].notes
+            if i not in new and "target" in (t := self.replay.items[i]).notes
         ]
-        old = [
-            Lesson(self.replay.items[i], 1.0, self.speaker("earlier"), target=target) for i, target in earlier
-        ]
-        both = [*zip([*lessons, *old], [*indices, *(i for i, _ in earlier)], strict=True)]
-        order = np.random.default_rng(derive_seed(self._seed, self.replay.iteration)).permutation(len(both))
-        mixed = [both[i] for i in order[: self._most]]
-        metrics = super().learn([lesson for lesson, _ in mixed], [i for _, i in mixed])
-        return metrics | {"extra_env_steps": float(self.counts.pop("playout_steps", 0))}
-
-    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """Return the accuracy of the value role's outcomes, and the KL to the initial model."""
-        metrics = await super().probe(episodes, deep=False)
-        return {name: metrics[name] for name in ("successor_accuracy", "kl_to_start") if name in metrics}
+        both = [*lessons, *earlier]
+        order = np.random.default_rng(derive_seed(self.resources.seed, self.replay.iteration))
+        mixed = [both[i] for i in order.permutation(len(both))[:most]]
+        return self.steps(mixed, partial(step, self))

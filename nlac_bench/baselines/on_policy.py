@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.initial_policy import Mean, kl_to_start
 from nlac_bench.agents.roles.transition import first_state, walk
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner import losses, share
@@ -26,8 +27,6 @@ from nlac_bench.types import Episode, Turn
 C = TypeVar("C", bound=TrainConfig)
 IMPORTANCE_CAP = 2.0
 """Largest importance weight of a token's advantage."""
-Mean: TypeAlias = Callable[[Tensor, Tensor], Tensor]
-"""Called with values and a mask; returns this micro-batch's part of the mean over the batch."""
 
 
 class OnPolicy(ABC, Generic[C]):
@@ -82,10 +81,7 @@ class OnPolicy(ABC, Generic[C]):
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """Return KL(π ‖ initial π) on the sequences that were trained on last."""
-        if not self._learned or not self.config.kl_probe:
-            return {}
-        batch = share.packed(self._learned[:16], self.config.row_tokens)
-        return {"kl_to_start": self.learner.reference_kl(batch)}
+        return kl_to_start(self.learner, self.config, self._learned)
 
     def sync(self) -> None:
         """Copy the weights to the engine, which checks them."""
@@ -218,15 +214,6 @@ class OnPolicy(ABC, Generic[C]):
         """Return a function that reduces a micro-batch's losses to its part of the mean over all tokens."""
         tokens = (batch.loss_mask != 0).sum().clamp(min=1)
         return lambda loss_BT, mask_BT: losses.aggregate(loss_BT, mask_BT, tokens)
-
-    def with_kl(
-        self, total: Tensor, outputs: Outputs, micro: TokenBatch, mean: Mean, metrics: dict[str, Tensor]
-    ) -> Tensor:
-        """Return ``total`` plus the KL penalty to the initial model, if ``kl_coef`` is not 0."""
-        if not self.config.kl_coef:
-            return total
-        metrics["kl"] = mean(outputs.reference_kl_BT, micro.loss_mask)
-        return total + self.config.kl_coef * metrics["kl"]
 
 
 def weighted(now: TokenBatch, played: TokenBatch) -> TokenBatch:

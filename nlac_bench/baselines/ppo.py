@@ -6,6 +6,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.baselines.config import PpoConfig
 from nlac_bench.baselines.on_policy import OnPolicy, rewards_of, spread
 from nlac_bench.learner import losses
@@ -91,6 +92,6 @@ class PPO(OnPolicy[PpoConfig]):
             if c.entropy_coef:
                 metrics["entropy"] = mean(outputs.entropy_BT, micro.loss_mask)
                 total = total - c.entropy_coef * metrics["entropy"]
-            return self.with_kl(total, outputs, micro, mean, metrics), metrics
+            return with_kl(total, self.config, outputs, micro.loss_mask, mean, metrics), metrics
 
         return compute

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.baselines.config import RftConfig
 from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.learner.batch import TokenBatch
@@ -29,6 +30,6 @@ class RFT(OnPolicy[RftConfig]):
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             nll = mean(-outputs.logprobs_BT, micro.loss_mask)
             metrics = {"nll": nll}
-            return self.with_kl(nll, outputs, micro, mean, metrics), metrics
+            return with_kl(nll, self.config, outputs, micro.loss_mask, mean, metrics), metrics
 
         return compute

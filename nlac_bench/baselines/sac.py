@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from nlac_bench.agents.nlac.algorithm import NLAC
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.nlac import distillation
+from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer, tokens
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import SacConfig
@@ -31,48 +33,58 @@ class SacLesson(Lesson):
     """a ~ π(· | s), N times."""
 
 
-class SAC(NLAC):
+class SAC(ReplayTrainer[SacConfig, SacLesson]):
     """Twin Q heads at the last token of an action, target heads on the moving average."""
 
-    config: SacConfig
-    lesson_type = SacLesson
+    def __init__(self, resources: Resources[SacConfig]) -> None:
+        super().__init__(resources, SacLesson)
+
+    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
+        """Run one iteration: remember, draw, sample actions, learn, sync."""
+        new = self.remember(episodes) if episodes else None
+        lessons = await self.asked(self.draw(new, max_steps), self.ask)
+        metrics = await self.resources.learn(lambda: self.steps(lessons, self.step))
+        self.sync()
+        return metrics | self.ended(lessons)
 
     def fits(self, transition: Transition) -> bool:
         """Return whether the policy's prompt, which both losses need, is short enough to be trained on."""
         return self.encoder.policy_fits(transition)
 
-    async def improve(self, lessons: Sequence[Lesson]) -> None:
+    async def ask(self, lessons: Sequence[SacLesson]) -> int:
         """Sample a′ and the candidates; the learner computes their values in ``step``."""
-        await self.each(lessons, self.sample_actions)
+        await self.speaking.each(lessons, self.sample_actions)
+        return 0
 
-    async def sample_actions(self, lesson: Lesson) -> None:
+    async def sample_actions(self, lesson: SacLesson) -> None:
         """Sample a′ ~ π(· | s′) and a₁…a_N ~ π(· | s)."""
-        assert isinstance(lesson, SacLesson)
         t = lesson.transition
         if t.next_state is not None and not t.terminated:
             lesson.following = await lesson.speaker.act(t.next_state)
         drawn = [await lesson.speaker.act(t.state) for _ in range(self.config.num_candidates)]
         lesson.candidates = [action for action in drawn if action is not None]
 
-    def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
+    def step(self, lessons: Sequence[SacLesson]) -> Metrics | None:
         """Fit Q to its targets, distil the best candidates and update the replay's priorities."""
-        targets = self.targets(part)
-        critic = [s for i in targets if (s := self.encoder.played(part[i], i)) is not None]
-        policy = self.best_candidates(part)
-        errors = torch.zeros(len(indices))
-        metrics = self.descend(critic, policy, self.q_loss(critic, policy, targets, errors), errors)
-        self.replay.update([indices[s.group_id] for s in critic], [float(errors[s.group_id]) for s in critic])
+        targets = self.targets(lessons)
+        critic = [s for i in targets if (s := self.encoder.played(lessons[i], i)) is not None]
+        policy = self.best_candidates(lessons)
+        errors_N = torch.zeros(len(lessons))
+        loss = q_loss(self.config, critic, tokens(policy), targets, errors_N)
+        metrics = self.descend([*critic, *policy], loss, errors_N)
+        self.replay.update(
+            [lessons[s.group_id].index for s in critic], [float(errors_N[s.group_id]) for s in critic]
+        )
         return metrics
 
-    def targets(self, part: Mapping[int, Lesson]) -> dict[int, float]:
+    def targets(self, lessons: Sequence[SacLesson]) -> dict[int, float]:
         """Return y = r + γ (1 − terminated) [min Q̄(s′, a′) − α log π(a′ | s′)] by lesson number.
 
         Lessons whose a′ could not be parsed or is too long are left out.
         """
         following: dict[int, TokenSequence] = {}
         logprobs: dict[int, float] = {}
-        for i, lesson in part.items():
-            assert isinstance(lesson, SacLesson)
+        for i, lesson in enumerate(lessons):
             t, action = lesson.transition, lesson.following
             if action is None or t.next_state is None:
                 continue
@@ -82,10 +94,10 @@ class SAC(NLAC):
                 logprobs[i] = sum(action.sample.logprobs or ())
         with self.learner.averaged():
             q1, q2 = self.q_values(list(following.values()))
-        known = [i for i, lesson in part.items() if lesson.transition.terminated or i in following]
+        known = [i for i, x in enumerate(lessons) if x.transition.terminated or i in following]
         y_N = losses.sac_target(
-            torch.tensor([part[i].transition.reward for i in known]),
-            torch.tensor([part[i].transition.terminated for i in known]),
+            torch.tensor([lessons[i].transition.reward for i in known]),
+            torch.tensor([lessons[i].transition.terminated for i in known]),
             torch.tensor([q1.get(i, 0.0) for i in known]),
             torch.tensor([q2.get(i, 0.0) for i in known]),
             torch.tensor([logprobs.get(i, 0.0) for i in known]),
@@ -94,11 +106,10 @@ class SAC(NLAC):
         )
         return dict(zip(known, y_N.tolist(), strict=True))
 
-    def best_candidates(self, part: Mapping[int, Lesson]) -> list[TokenSequence]:
+    def best_candidates(self, lessons: Sequence[SacLesson]) -> list[TokenSequence]:
         """Return for each lesson the sequence of the candidate with the largest min(Q₁, Q₂)."""
         offered: list[tuple[int, Action, TokenSequence]] = []
-        for i, lesson in part.items():
-            assert isinstance(lesson, SacLesson)
+        for i, lesson in enumerate(lessons):
             for action in lesson.candidates:
                 sequence = self.encoder.policy(replace(lesson, proposed=action), len(offered))
                 if sequence is not None:
@@ -111,7 +122,7 @@ class SAC(NLAC):
                 best[i] = worth, number
         chosen = []
         for i, (_, number) in best.items():
-            part[i].proposed = offered[number][1]
+            lessons[i].proposed = offered[number][1]
             chosen.append(replace(offered[number][2], group_id=i))
         return chosen
 
@@ -125,39 +136,34 @@ class SAC(NLAC):
         q1, q2 = self.learner.q_values(batch, ("q1", "q2"))[last_BT].T.tolist()
         return dict(zip(numbers, q1, strict=True)), dict(zip(numbers, q2, strict=True))
 
-    def q_loss(
-        self,
-        critic: Sequence[TokenSequence],
-        policy: Sequence[TokenSequence],
-        targets: Mapping[int, float],
-        errors: Tensor,
-    ) -> LossFn:
-        """Return the loss: mean twin Q loss per action + λ L2.
 
-        It adds each action's |δ|, the mean absolute error of both heads, to ``errors``: Schaul et al. 2016
-        (section 3.3) make the priority a power of it.
-        """
-        c = self.config
-        policy_tokens, actions = self.tokens(policy), max(1, len(critic))
-        y_G = torch.zeros(len(errors))
-        y_G[list(targets)] = torch.tensor(list(targets.values()))
+def q_loss(
+    config: SacConfig,
+    critic: Sequence[TokenSequence],
+    policy_tokens: float,
+    targets: Mapping[int, float],
+    errors_N: Tensor,
+) -> LossFn:
+    """Return the loss: mean twin Q loss per action + λ L2.
 
-        def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-            own_BT = last_tokens(batch) & (batch.mask_of("critic") != 0)
-            y_BT = y_G.to(batch.ids.device)[batch.group_id]
-            q1_BT, q2_BT = outputs.q_BT("q1"), outputs.q_BT("q2")
-            each_BT = losses.twin_q_loss(q1_BT, q2_BT, y_BT) * own_BT
-            delta_BT = (((q1_BT - y_BT).abs() + (q2_BT - y_BT).abs()) / 2 * own_BT).detach()
-            errors.index_add_(0, batch.group_id.flatten().cpu(), delta_BT.flatten().cpu())
-            q = (each_BT * batch.weights).sum() / actions
-            distilled, metrics = self.distillation(outputs, batch, policy_tokens)
-            return c.critic_coef * q + distilled, {"q_loss": q, **metrics}
+    It adds each action's |δ|, the mean absolute error of both heads, to ``errors_N``: Schaul et al. 2016
+    (section 3.3) make the priority a power of it.
+    """
+    actions, y_N = max(1, len(critic)), torch.zeros(len(errors_N))
+    y_N[list(targets)] = torch.tensor(list(targets.values()))
 
-        return compute
+    def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        own_BT = last_tokens(batch) & (batch.mask_of("critic") != 0)
+        y_BT = y_N.to(batch.ids.device)[batch.group_id]
+        q1_BT, q2_BT = outputs.q_BT("q1"), outputs.q_BT("q2")
+        each_BT = losses.twin_q_loss(q1_BT, q2_BT, y_BT) * own_BT
+        delta_BT = (((q1_BT - y_BT).abs() + (q2_BT - y_BT).abs()) / 2 * own_BT).detach()
+        errors_N.index_add_(0, batch.group_id.flatten().cpu(), delta_BT.flatten().cpu())
+        q = (each_BT * batch.weights).sum() / actions
+        distilled, metrics = distillation(config, outputs, batch, policy_tokens)
+        return config.critic_coef * q + distilled, {"q_loss": q, **metrics}
 
-    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """Return only KL(π ‖ initial π), since there is no language critic to probe."""
-        return self.kl_to_start()
+    return compute
 
 
 def last_tokens(batch: TokenBatch) -> Tensor:

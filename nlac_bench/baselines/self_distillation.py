@@ -1,33 +1,53 @@
 """Self-Distillation, an ablation of NLAC without a learned critic: the evaluator reads the real future."""
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from functools import partial
 
-from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.monitor import Monitored, shares_of
+from nlac_bench.agents.nlac.nlac import ask, read, replayed, step
 from nlac_bench.agents.roles.transition import Transition
+from nlac_bench.baselines.config import SelfDistillationConfig
+from nlac_bench.learner.outputs import Metrics
 from nlac_bench.types import Episode
 
 
-class SelfDistillation(NLAC):
+class SelfDistillation(Monitored[SelfDistillationConfig]):
     """Judges and refines each new transition by the real continuation of its episode."""
+
+    predicts = False
+
+    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
+        """Run one iteration: that of NLAC on the newest transitions, once each in random order."""
+        new = self.remember(episodes) if episodes else len(self.replay)
+        most = None if max_steps is None else max_steps * self.config.mini_batch_size
+        lessons = await self.asked(self.lessons(self.replay.newest(new)[:most]), self.ask)
+        self.keep(lessons)
+        metrics = await self.resources.learn(lambda: self.steps(lessons, partial(step, self)))
+        self.sync()
+        return metrics | self.ended(lessons) | shares_of(lessons)
+
+    async def ask(self, lessons: Sequence[Lesson]) -> int:
+        """Criticise and refine the played actions, with their real futures."""
+        await ask(lessons, self.speaking, self.config, replayed, real_future)
+        return 0
 
     def transitions(self, episode: Episode) -> list[Transition]:
         """Return the transitions, with their real futures in the form of the successor's answers."""
         new = super().transitions(episode)
         answers = [turn.observation for turn in episode.turns]
         for t in new if episode.terminated else ():  # the outcome of a truncated episode is unknown
-            t.notes["future"] = self.prompts.hindsight(
+            t.notes["future"] = self.speaking.prompts.hindsight(
                 answers[t.step :], bool(episode.success), episode.total_reward
             )
         return new
 
-    def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Draw the newest transitions once each, in random order."""
-        newest = self.replay.newest(new or len(self.replay))[:most]
-        return newest, np.ones(len(newest))
+    async def read(self, lesson: Lesson) -> None:
+        """Criticise and refine the played action with its real future, as in training."""
+        await read(lesson, real_future)
 
-    async def futures(self, lesson: Lesson) -> list[str]:
-        """Return the real future instead of the successor's."""
-        future = lesson.transition.notes.get("future")
-        return [str(future)] if future else []
+
+async def real_future(lesson: Lesson) -> list[str]:
+    """Return the real future of the played action; empty if the episode was truncated."""
+    future = lesson.transition.notes.get("future")
+    return [str(future)] if future else []

@@ -24,7 +24,7 @@ class RunCommand(TyperCommand):
 
 
 def settings_help() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Yield the agents, then the settings of ``--train``: those of all methods, then each method's own.
+    """Yield the agents, then the settings of ``--train``: those of all methods, then those of some methods.
 
     Yields:
         A title, and rows of name and description, or of name, default and description.
@@ -35,18 +35,19 @@ def settings_help() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
 
     kinds = {"trained": methods.names(), "prompted": PROMPTED, "without a model": FLOORS}
     yield "Agents", [(kind, ", ".join(names)) for kind, names in kinds.items()]
-    yield "Settings of --train NAME=VALUE for every method", _settings(TrainConfig)
+    shared = _settings(TrainConfig)
+    yield "Settings of --train NAME=VALUE for every method", shared
     listed = {listed.name: listed.method for listed in methods.all_methods() if listed.method is not None}
-    owners: dict[type, str] = {}
+    having: dict[tuple[str, ...], list[str]] = {}
     for name, method in listed.items():
-        owners.setdefault(method.config_class, name)
-    for name, method in listed.items():
-        # The nearest parent class that is another method's; settings of classes between are listed with both.
-        parent = next((c for c in method.config_class.__mro__[1:] if c in owners), TrainConfig)
-        known = _settings(parent)
-        if own := [row for row in _settings(method.config_class) if row not in known]:
-            more = "" if parent is TrainConfig else f", in addition to those of {owners[parent]}"
-            yield f"Settings of {name}{more}", own
+        for row in _settings(method.config_class):
+            if row not in shared:
+                having.setdefault(row, []).append(name)
+    groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for row, owners in having.items():
+        groups.setdefault(tuple(owners), []).append(row)
+    for group, rows in groups.items():
+        yield f"Settings of {', '.join(group)}", rows
 
 
 def _settings(config: type[Any]) -> list[tuple[str, ...]]:

@@ -76,7 +76,7 @@ def trusted_config(run: RunFolder, env: str | None) -> RunConfig:
     refuse_unrepeated({"env": run.config.get("env")}, {"env": env}, source, "add to the command:")
     if env is not None and env != run.config.get("env"):
         raise ConfigError(f"--env {env}: {source} has {run.config.get('env')!r:.200}; repeat that value")
-    return RunConfig.from_mapping(run.config, str(source))
+    return RunConfig.from_stored(run.config, str(source))
 
 
 def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iterator[Check]:

@@ -141,6 +141,11 @@ class TrainConfig(Settings):
         """Whether a method that can keep a moving average of the weights uses it with these settings."""
         return True
 
+    @property
+    def needs_reference(self) -> bool:
+        """Whether a copy of the initial weights is kept, for the penalty or for the metric."""
+        return self.kl_coef > 0 or self.kl_probe
+
     def subject(self) -> dict[str, object]:
         """Return the settings that describe the training, for a run's manifest."""
         return {name: value for name, value in self.as_dict().items() if name not in self.ONLY_STORED}
@@ -171,7 +176,7 @@ class TrainConfig(Settings):
             precision=("bf16" if fast_bf16() else "fp32") if self.precision == "auto" else self.precision,
             micro_rows=self.micro_rows,
             activation_checkpointing=self.activation_checkpointing,
-            reference=self.kl_coef > 0 or self.kl_probe,
+            reference=self.needs_reference,
             deterministic=self.deterministic,
             lora=Lora(rank=self.lora_rank, alpha=2 * self.lora_rank) if self.lora_rank else None,
             seed=seed,

@@ -27,7 +27,7 @@ class MemorySettings(Protocol):
     def kl_coef(self) -> float: ...
 
     @property
-    def kl_probe(self) -> bool: ...
+    def needs_reference(self) -> bool: ...
 
     @property
     def lora_rank(self) -> int: ...
@@ -133,7 +133,7 @@ def learner_bytes(
         "gradients": 4 * trained / ranks,
         "AdamW's moments": 8 * trained / ranks,
         "moving average": 4 * shape.parameters / ranks if learner.get("ema") else 0,
-        "initial weights": 4 * shape.parameters / ranks if settings.kl_coef or settings.kl_probe else 0,
+        "initial weights": 4 * shape.parameters / ranks if settings.needs_reference else 0,
         # One process keeps the weights of all blocks gathered; several keep two blocks and the embeddings.
         "gathered weights": narrow * min(shape.parameters, shape.embeddings + 2 * shape.block)
         if ranks > 1

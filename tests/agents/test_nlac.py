@@ -7,6 +7,7 @@ import json
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ from scipy import stats
 
 from nlac_bench import tiny
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
-from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration, replayed_action
+from nlac_bench.agents.nlac.nlac import NLAC, PROPOSE, ask, predicted, refine, replayed, shuffle
 from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.nlac.theory import ExactPrompts, Grid, Tables, random_walks
 from nlac_bench.agents.roles.chat import ChatPrompts
@@ -28,6 +28,7 @@ from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.shared import Beginning, shared_tokens
 from nlac_bench.agents.roles.speaker import Action, decoded
+from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
@@ -38,6 +39,8 @@ from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.types import Episode, Turn
+from tests.baselines.test_parts import episode as short_episode
+from tests.baselines.test_parts import make
 
 ENV = 'tau_retail@{"level": "easy"}'
 
@@ -303,50 +306,51 @@ def test_futures_without_an_outcome_are_not_trained_on(text: str) -> None:
 # --- what is remembered and drawn -------------------------------------------------------------------
 
 
-class Counting(LanguagePolicyIteration):
-    """Learns nothing, refuses what the test says, and counts what it was to learn from."""
+def test_what_can_never_be_learned_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    nlac: NLAC = make("nlac", replay_ratio=1.0)
+    drawn: list[int] = []
 
-    def __init__(self, accepts: Callable[[Transition], bool], **settings: Any) -> None:
-        config = NlacConfig(**settings)
-        super().__init__(
-            config, Tables(Grid(), 0), ExactPrompts(), env="grid", info={}, seed=0, concurrency=4
-        )
-        self.accepts = accepts
-        self.drawn: list[int] = []
+    async def asked(lessons: Sequence[Lesson]) -> int:
+        drawn.append(len(lessons))
+        return 0
 
-    def learnable(self, transition: Transition) -> bool:
-        return self.accepts(transition)
-
-    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> dict[str, float]:
-        self.drawn.append(len(lessons))
-        return {}
-
-    def sync(self) -> None:
-        pass
-
-
-def test_what_can_never_be_learned_is_not_remembered() -> None:
-    walks = random_walks(Grid(), 6, 0)
-    count = sum(len(walk.turns) for walk in walks)
-    nlac = Counting(lambda t: t.step == 0, replay_ratio=1.0)
-    asyncio.run(nlac.update(walks))
-    assert len(nlac.replay) == 6 < count and nlac.drawn == [6]
-    nlac.accepts = lambda t: False
-    metrics = asyncio.run(nlac.update(walks))
-    assert len(nlac.replay) == 6 and nlac.drawn == [6, 0] and metrics["buffer_age"] == 0
-    asyncio.run(Counting(lambda t: False).update(walks))
+    monkeypatch.setattr(nlac, "ask", asked)
+    monkeypatch.setattr(nlac, "fits", lambda t: t.step == 0)
+    played = [short_episode(f"red-{i}", [0.0, 0.0, 1.0]) for i in range(6)]
+    asyncio.run(nlac.update(played))
+    assert len(nlac.replay) == 6 and drawn == [6]
+    monkeypatch.setattr(nlac, "fits", lambda t: False)
+    metrics = asyncio.run(nlac.update(played))
+    assert len(nlac.replay) == 6 and drawn == [6, 0] and metrics["buffer_age"] == 0
+    assert metrics["too_long"] == 18
     with pytest.raises(ValueError, match="empty"):
-        asyncio.run(Counting(lambda t: True).update([]))
+        asyncio.run(make("nlac").update([]))
 
 
-def test_the_control_without_l1_draws_by_the_same_losses() -> None:
-    walks = random_walks(Grid(), 6, 0)
-    targets = []
-    for settings in ({}, {"critic_coef": 0.0}, {"critic_coef": 0.0, "priority_alpha": 0.0}):
-        nlac = Counting(lambda t: True, **settings)
-        asyncio.run(nlac.update(walks))
-        targets.append([t.notes.get("target") for t in nlac.replay.items])
-    assert any(targets[0]) and targets[1] == targets[0] and not any(targets[2])
+def walked(**settings: Any) -> tuple[list[Lesson], dict[str, set[str]]]:
+    """Lessons of random walks after NLAC has asked the roles, which tables answer; and the slots by role."""
+    tables, config = Tables(Grid(), 0), NlacConfig(**settings)
+    asked: dict[str, set[str]] = {}
+    sample = tables.sample
+
+    async def heard(request: SampleRequest) -> list[Sample]:
+        asked.setdefault(request.role, set()).add(request.slot)
+        return await sample(request)
+
+    tables.sample = heard  # type: ignore[method-assign]
+    roles = Speaking(tables, ExactPrompts(), Sampling(), Sampling(), seed=0, concurrency=4)
+    found = [t for walk in random_walks(Grid(), 6, 0) for t in transitions(walk, "grid", {})]
+    lessons = [Lesson(t, 1.0, roles.speaker(n)) for n, t in enumerate(found)]
+    asyncio.run(ask(lessons, roles, config, PROPOSE[config.refine_source], partial(predicted, k=1)))
+    return lessons, asked
+
+
+def test_the_control_without_l1_has_the_same_targets() -> None:
+    targets = [
+        [lesson.target for lesson in walked(**settings)[0]]
+        for settings in ({}, {"critic_coef": 0.0}, {"critic_coef": 0.0, "priority_alpha": 0.0})
+    ]
+    assert all(targets[0]) and targets[1] == targets[0] and not any(targets[2])
 
 
 @pytest.mark.parametrize(
@@ -354,16 +358,7 @@ def test_the_control_without_l1_draws_by_the_same_losses() -> None:
     [("target", {"target"}), ("successor", {"policy", "target"})],
 )
 def test_the_target_network_generates_the_target(backup_by: Any, slots: set[str]) -> None:
-    nlac = Counting(lambda t: True, backup_by=backup_by, num_refinement_steps=0, refine_source="replayed")
-    asked: dict[str, set[str]] = {}
-    sample = nlac.engine.sample
-
-    async def heard(request: SampleRequest) -> list[Sample]:
-        asked.setdefault(request.role, set()).add(request.slot)
-        return await sample(request)
-
-    nlac.engine.sample = heard  # type: ignore[method-assign]
-    asyncio.run(nlac.update(random_walks(Grid(), 6, 0)))
+    _, asked = walked(backup_by=backup_by, num_refinement_steps=0, refine_source="replayed")
     assert asked["successor"] == {"target"} and set.union(*asked.values()) == slots
     assert asked["policy"] == asked["backup"] == ({"target"} if backup_by == "target" else {"policy"})
 
@@ -413,7 +408,7 @@ def test_an_iteration_learns_and_says_why(parts: tuple[NLAC, PolicyAgent]) -> No
     assert any((a != b).any() for a, b in zip(before, nlac.learner.parameters, strict=True))
     noted = [t for t in nlac.replay.items if t.notes]
     assert noted and any("target" in t.notes for t in noted) and any("critique" in t.notes for t in noted)
-    roles = {role for purpose, role in nlac.engine.usage if purpose == "learning"}  # type: ignore[attr-defined]
+    roles = {role for purpose, role in nlac.resources.engine.usage if purpose == "learning"}  # type: ignore[attr-defined]
     assert {"policy", "successor", "evaluator"} <= roles
     probed = asyncio.run(nlac.probe(played, deep=False))
     assert probed["probes"] == 4 and probed["kl_to_start"] >= 0
@@ -429,7 +424,7 @@ def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, Po
         info["tools"],
         ({"role": "user", "content": observation, "kind": "message"},),
     )
-    speaker = nlac.speaker("test")
+    speaker = nlac.speaking.speaker("test")
     action = asyncio.run(speaker.act(state))
     assert action is not None
     lesson = Lesson(
@@ -457,9 +452,9 @@ def test_an_action_is_learned_as_it_was_sampled_whatever_numbers_it_has(
     assert tokenizer.eos_token_id is not None
     ids = [*tokenizer(written, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     sample = Sample(written, "stop", ids=ids)
-    text = decoded(nlac.prompts.policy(state), sample)
+    text = decoded(nlac.speaking.prompts.policy(state), sample)
     assert ("#W1234567" in text) == (written in ("look up ~0", "order #W1234567"))
-    lesson = Lesson(transition(state=state, action=text), 1.0, nlac.speaker("test"))
+    lesson = Lesson(transition(state=state, action=text), 1.0, nlac.speaking.speaker("test"))
     lesson.proposed = Action(text, sample)
     sequence = nlac.encoder.policy(lesson, group=0)
     assert sequence is not None and list(sequence.ids)[-len(ids) :] == ids
@@ -473,26 +468,26 @@ def test_an_action_is_learned_as_it_was_sampled_whatever_numbers_it_has(
 
 def test_long_prompts_and_unreadable_texts_are_left_out_and_counted(parts: tuple[NLAC, PolicyAgent]) -> None:
     nlac, _ = parts
-    encoder = Encoder(nlac.encoder.format.tokenizer, nlac.prompts, 4, 4)
+    encoder = Encoder(nlac.encoder.format.tokenizer, nlac.speaking.prompts, 4, 4)
     lesson = Lesson(
-        transition("a long message " * 20), 1.0, nlac.speaker("x"), target="next: x; end: failure"
+        transition("a long message " * 20), 1.0, nlac.speaking.speaker("x"), target="next: x; end: failure"
     )
     assert encoder.critic(lesson, 0) is None and encoder.too_long == 1
     assert encoder.policy(lesson, 0) is None, "no action, no lesson"
     assert not encoder.fits(lesson.transition)
     thought = replace(lesson.transition.state, prompt_ids=[1, 2, 3])
     assert encoder.fits(replace(lesson.transition, state=thought)), "the policy's prompt has 3 tokens"
-    lesson.critique, lesson.proposed = None, replayed_action(lesson.transition)
-    asyncio.run(nlac.refine(lesson))
+    asyncio.run(replayed(lesson))
+    asyncio.run(refine(lesson))
     assert lesson.rounds == 0
 
 
 def test_shuffled_critiques_come_from_others(parts: tuple[NLAC, PolicyAgent]) -> None:
     nlac, _ = parts
-    lessons = [Lesson(transition(str(i)), 1.0, nlac.speaker(i)) for i in range(3)]
+    lessons = [Lesson(transition(str(i)), 1.0, nlac.speaking.speaker(i)) for i in range(3)]
     for i, lesson in enumerate(lessons):
         lesson.critique = Critique(False, str(i))
-    nlac.shuffle(lessons)
+    shuffle(lessons)
     assert [x.critique.text for x in lessons if x.critique] == ["1", "2", "0"]
 
 

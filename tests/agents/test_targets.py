@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from nlac_bench import tiny
-from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
+from nlac_bench.agents.nlac.nlac import back_up
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.playout import play_on
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.speaker import Speaker
+from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.styles import EXPLAINS, prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
@@ -47,23 +47,13 @@ class Scripted:
         raise NotImplementedError
 
 
-class Untrained(LanguagePolicyIteration):
-    """Algorithm 1 without its gradient steps."""
-
-    def learn(self, lessons: Any, indices: Any) -> dict[str, float]:
-        return {}
-
-    def sync(self) -> None:
-        pass
-
-
-def target(prompts: RolePrompts, transition: Transition, answer: str = "", **settings: Any) -> Any:
+def target(prompts: RolePrompts, transition: Transition, answer: str = "", by: Any = "target") -> Any:
     """The target of ``transition``, the requests that made it, and the counts of answers."""
     engine = Scripted(answer)
-    nlac = Untrained(NlacConfig(**settings), engine, prompts, env="demo", info={}, seed=0, concurrency=1)
-    lesson = Lesson(transition, 1.0, nlac.speaker("x"))
-    asyncio.run(nlac.back_up(lesson))
-    return lesson.target, engine.requests, nlac.counts
+    roles = Speaking(engine, prompts, Sampling(), Sampling(), seed=0, concurrency=1)
+    lesson = Lesson(transition, 1.0, roles.speaker("x"))
+    asyncio.run(back_up(lesson, prompts, by))
+    return lesson.target, engine.requests, roles.counts
 
 
 # --- thoughts -----------------------------------------------------------------------------------------
@@ -86,7 +76,7 @@ def test_the_end_of_a_thought_out_episode_has_corrected_reasons(reward: float) -
     asked = str(request.messages)
     assert "No. You lost." in asked and "put whatever could not be known as a condition" in asked
     assert ("[reward -1]" in asked) == bool(reward) and "Outcome: failure" in asked
-    assert target(prompts, END, answer, backup_by="successor")[1][0].slot == "policy"
+    assert target(prompts, END, answer, by="successor")[1][0].slot == "policy"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Language policy iteration with exact texts against value iteration."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -31,11 +32,11 @@ def test_without_its_parts_it_does_not_get_there(broken: str) -> None:
     grid = Grid()
     best = grid.optimal_values()
     tables = Tables(grid, seed=0)
-    learner = TabularPolicyIteration(tables, seed=0, drawn=1_500)
-    learner.config = learner.config.changed(**{broken: broken == "shuffle_critiques" or 0.0})
+    off: dict[str, Any] = {broken: broken == "shuffle_critiques" or 0.0}
+    learner = TabularPolicyIteration(tables, seed=0, drawn=1_500, **off)
     learner.remember(random_walks(grid, 400, seed=0))
     for _ in range(20):
-        asyncio.run(learner.update([]))
+        asyncio.run(learner.update())
     right = [
         best[c, tables.policy[str(c)]] >= max(best[c, m] for m in MOVES) - 1e-9
         for c in grid.cells

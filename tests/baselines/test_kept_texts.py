@@ -11,14 +11,13 @@ from nlac_bench.agents.algorithm import ReadsStates, Resources
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
-from nlac_bench.agents.nlac.texts import critique_records
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from nlac_bench.rollout.engines.engine import Sample, Sampling
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine, spending_on
 from nlac_bench.types import Episode
@@ -41,7 +40,7 @@ def test_these_methods_have_a_language_critic() -> None:
 def written(nlac: Any, count: int) -> list[Lesson]:
     """Lessons of an episode's two steps in turn; every third has no text of the critic."""
     steps = nlac.transitions(replace(episode("t", [0.0, 1.0]), trial=5))
-    found = [Lesson(steps[n % 2], 1.0, nlac.speaker(n)) for n in range(count)]
+    found = [Lesson(steps[n % 2], 1.0, nlac.speaking.speaker(n)) for n in range(count)]
     for number, lesson in enumerate(found):
         lesson.first, lesson.proposed = "red-0", Action(f"red-{number}", Sample("", "stop"))
         if number % 3:
@@ -50,10 +49,18 @@ def written(nlac: Any, count: int) -> list[Lesson]:
     return found
 
 
+def kept_of(nlac: Any, lessons: list[Lesson]) -> list[CritiqueRecord]:
+    """The records that an iteration with ``lessons`` stores."""
+    records: list[CritiqueRecord] = []
+    nlac.resources = replace(nlac.resources, keep_critiques=records.extend)
+    nlac.keep(lessons)
+    return records
+
+
 def test_a_record_has_the_key_and_the_texts_of_its_lesson() -> None:
     nlac = make("nlac")
-    nlac.replay.iteration = 4
-    _, record, _ = critique_records(nlac, [*written(nlac, 4), *written(nlac, 2)], version=9, seed=0)
+    nlac.replay.iteration, nlac.version = 4, 9
+    _, record, _ = kept_of(nlac, [*written(nlac, 4), *written(nlac, 2)])
     assert record == CritiqueRecord(
         iteration=5, lesson=2, weight_version=9, played_weight_version=0, task="t", trial=5, seed=0, step=0,
         heard="red", played="red-0", answered="right", success=True, target=None, proposed="red-0",
@@ -67,12 +74,40 @@ def test_at_most_so_many_lessons_are_kept(most: int, kept: int) -> None:
     nlac = make("nlac", kept_critiques=most)
     lessons = written(nlac, 60)
 
-    def drawn(seed: int) -> list[int]:
-        return [record.lesson for record in critique_records(nlac, lessons, version=1, seed=seed)]
+    def drawn(iteration: int) -> list[int]:
+        nlac.replay.iteration = iteration
+        return [record.lesson for record in kept_of(nlac, lessons)]
 
     assert len(drawn(0)) == kept and drawn(0) == sorted(set(drawn(0))) == drawn(0)
     assert all(number % 3 for number in drawn(0)), "the others have no text of the critic"
-    assert (len({tuple(drawn(seed)) for seed in range(8)}) > 1) == (0 < most < 40)
+    assert (len({tuple(drawn(iteration)) for iteration in range(8)}) > 1) == (0 < most < 40)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("nlac", {"successor", "evaluator"}), ("nlql", {"successor", "evaluator"}),
+     ("self_distillation", {"evaluator"}), ("nlrl", {"successor"})],
+)  # fmt: skip
+def test_probes_and_probe_set_ask_the_same_roles(
+    name: str, asked: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Self-Distillation's evaluator reads the real future in both; its successor model may be untrained."""
+    algorithm = make(name, probes=2)
+    roles: list[str] = []
+
+    async def answer(request: SampleRequest) -> list[Sample]:
+        roles.append(request.role)
+        said = {"successor": "next: wrong; end: failure", "evaluator": "optimal: yes"}
+        return [Sample(said[request.role], "stop")]
+
+    monkeypatch.setattr(algorithm.resources.engine, "sample", answer)
+    found = asyncio.run(algorithm.probe([episode("t", [0.0, 1.0])], False))
+    assert set(roles) == asked and len(roles) == 2 * len(asked)
+    assert found.get("successor_accuracy") == (0.0 if "successor" in asked else None)
+    roles.clear()
+    (state, _) = algorithm.transitions(episode("t", [0.0, 1.0]))
+    (record,) = asyncio.run(algorithm.read_states([state], 1))
+    assert set(roles) == asked and record.predicted == ("failure" if "successor" in asked else "success")
 
 
 # --- real iterations ----------------------------------------------------------------------------------
@@ -135,7 +170,7 @@ def test_every_method_with_a_critic_stores_its_texts(name: str, warm: Any) -> No
 def test_the_probe_set_is_read_alike_by_the_same_weights(name: str, warm: Any) -> None:
     algorithm, episodes, kept = algorithm_and_episodes(name, warm, probe_playouts=2)
     states = [t for e in episodes for t in algorithm.transitions(e)]
-    spent = dict(algorithm.engine.usage)
+    spent = dict(algorithm.resources.engine.usage)
 
     def read(iteration: int) -> list[ProbeRecord]:
         with spending_on("probe"):
@@ -146,9 +181,9 @@ def test_the_probe_set_is_read_alike_by_the_same_weights(name: str, warm: Any) -
     assert [r.state for r in first] == list(range(16)) and {r.iteration for r in first} == {0}
     algorithm.replay.iteration = 3
     assert [replace(r, iteration=0) for r in read(5)] == first
-    assert not kept and not len(algorithm.replay) and not algorithm.counts
-    assert {purpose for purpose, _ in set(algorithm.engine.usage) - set(spent)} == {"probe"}
-    assert all(algorithm.engine.usage[key] == usage for key, usage in spent.items())
+    assert not kept and not len(algorithm.replay) and not algorithm.speaking.counts
+    assert {purpose for purpose, _ in set(algorithm.resources.engine.usage) - set(spent)} == {"probe"}
+    assert all(algorithm.resources.engine.usage[key] == usage for key, usage in spent.items())
     assert any(r.future for r in first) and any(r.critique for r in first) == (name != "nlrl")
     continued = [r for r in first if r.refined_on is not None]
     changed = [r for r in first if r.refined not in (None, r.played)]

@@ -14,6 +14,7 @@ import torch
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.nlac import distillation
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
@@ -22,8 +23,8 @@ from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.baselines.nlql import NLQL
 from nlac_bench.baselines.ppo import PPO
 from nlac_bench.baselines.rft import RFT
-from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens
-from nlac_bench.baselines.self_distillation import SelfDistillation
+from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens, q_loss
+from nlac_bench.baselines.self_distillation import SelfDistillation, real_future
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.learner.learner import Learner
@@ -121,23 +122,14 @@ def test_importance_weights_are_fully_corrected_at_the_end(name: str) -> None:
     algorithm.replay.update([0, 1], [0.1, 1.0])
     for done, smaller in ((0.0, 1.0), (0.5, 0.1**0.3), (1.0, 0.1**0.6)):
         algorithm.resources = replace(algorithm.resources, done=lambda done=done: done)
-        _, weights = algorithm.draw(2, None)
-        assert sorted(weights) == pytest.approx([smaller, 1.0])
-
-
-@pytest.mark.parametrize("name", ["nlql", "nlrl", "sac"])
-def test_a_control_that_would_do_nothing_is_refused(name: str) -> None:
-    with pytest.raises(NlacBenchError, match="shuffle_critiques"):
-        BUILT_IN[name].config({"shuffle_critiques": "true"})
-    with pytest.raises(NlacBenchError, match="refine_source = fresh"):
-        BUILT_IN["self_distillation"].config({"refine_source": "fresh"})
+        weights = sorted(lesson.weight for lesson in algorithm.draw(2, None))
+        assert weights == pytest.approx([smaller, 1.0])
 
 
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
         ("self_distillation", {"num_refinement_steps": 2}, "real future"),
-        ("nlql", {"refine_source": "replayed"}, "all candidates would be the played action"),
         ("ppo", {"temperature": 0.7}, "temperature = 0.7"),
         ("grpo", {"temperature": 0}, "temperature = 0"),
         ("rft", {"lr": -1e-4}, "train.lr must be above 0, got -0.0001"),
@@ -304,7 +296,7 @@ def sac_lesson(sac: SAC, terminated: bool, reward: float, following: Action | No
     (t,) = sac.transitions(episode("t", [reward]))
     after = t.state.after("red-0", "right", "message")
     t = replace(t, terminated=terminated, next_state=None if terminated else after)
-    return SacLesson(t, 1.0, sac.speaker("x"), following=following)
+    return SacLesson(t, 1.0, sac.speaking.speaker("x"), following=following)
 
 
 def test_sac_targets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +307,7 @@ def test_sac_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = sac_lesson(sac, True, 1.0, None)
     going = sac_lesson(sac, False, 0.25, following)
     unread = sac_lesson(sac, False, 0.0, None)
-    found = sac.targets({0: ended, 1: going, 2: unread})
+    found = sac.targets([ended, going, unread])
     # y = 0.25 + 0.9 (min(0.8, 0.5) + 0.1 · 3); what could not be read has no target
     assert found == {0: pytest.approx(1.0), 1: pytest.approx(0.25 + 0.9 * 0.8)}
 
@@ -325,21 +317,21 @@ def test_sac_distils_the_candidate_of_the_highest_smaller_q(monkeypatch: pytest.
     monkeypatch.setattr(sac, "q_values", lambda sequences: ({0: 0.9, 1: 0.5}, {0: 0.1, 1: 0.4}))
     lesson = sac_lesson(sac, True, 1.0, None)
     lesson.candidates = [Action(f"red-{i}", Sample(f"red-{i}", "stop", ids=[9 + i, 1])) for i in range(2)]
-    (chosen,) = sac.best_candidates({3: lesson})
-    assert (chosen.group_id, chosen.loss) == (3, "policy") and list(chosen.ids[-2:]) == [10, 1]
+    (chosen,) = sac.best_candidates([lesson])
+    assert (chosen.group_id, chosen.loss) == (0, "policy") and list(chosen.ids[-2:]) == [10, 1]
     assert lesson.proposed is not None and lesson.proposed.text == "red-1"
 
 
 def test_sac_weighs_what_was_played_and_keeps_its_tokens() -> None:
     """Two actions with y = 1 and 0, weights 0.25 and 1, Q = 0: (0.25 · 2 · 1/2 + 0) / 2 = 0.125."""
     sac: SAC = make("sac")
-    lessons = {i: replace(sac_lesson(sac, True, 1.0 - i, None), weight=(0.25, 1.0)[i]) for i in range(2)}
-    played = [sac.encoder.played(lesson, i) for i, lesson in lessons.items()]
+    lessons = [replace(sac_lesson(sac, True, 1.0 - i, None), weight=(0.25, 1.0)[i]) for i in range(2)]
+    played = [sac.encoder.played(lesson, i) for i, lesson in enumerate(lessons)]
     assert [(list(s.ids), s.weight) for s in played if s] == [([5, 6, 7, 8, 8], 0.25), ([5, 6, 7, 8, 8], 1.0)]
     for name, parameter in sac.learner.model.heads.named_parameters():
         if name.startswith("q"):
             parameter.data.zero_()
-    loss = sac.q_loss([s for s in played if s], [], sac.targets(lessons), torch.zeros(2))
+    loss = q_loss(sac.config, [s for s in played if s], 1.0, sac.targets(lessons), torch.zeros(2))
     found = sac.learner.forward_backward(pack([s for s in played if s], 64), loss)
     assert found["q_loss"] == pytest.approx(0.125)
 
@@ -347,11 +339,11 @@ def test_sac_weighs_what_was_played_and_keeps_its_tokens() -> None:
 def test_sac_draws_by_the_size_of_its_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Q = 0.5 and -0.5 for y = 1 and 0: |δ| = (0.5 + 1.5) / 2 and 0.5, not the halves of the squares."""
     sac: SAC = make("sac", mini_batch_size=4, lr=1e-9)
-    lessons = [sac_lesson(sac, True, 1.0 - i, None) for i in range(2)]
+    lessons = [replace(sac_lesson(sac, True, 1.0 - i, None), index=i) for i in range(2)]
     sac.replay.add([lesson.transition for lesson in lessons])
     for name, parameter in sac.learner.model.heads.named_parameters():
         parameter.data.fill_(0.0 if name.endswith("weight") else 0.5 if name.startswith("q1") else -0.5)
-    sac.learn(lessons, range(2))
+    sac.steps(lessons, sac.step)
     assert sac.replay.losses == pytest.approx([1.0, 0.5])
 
 
@@ -408,19 +400,19 @@ def test_a_moving_average_is_kept_and_synced_only_where_it_is_used(
     algorithm.sync()
     assert tuple(synced) == slots
     if name in ("sac", "nlrl", "self_distillation"):
-        algorithm.descend([], [TokenSequence([5, 6, 7], [0.0, 0.0, 1.0], loss="policy")], *_l2(algorithm))
+        algorithm.descend([TokenSequence([5, 6, 7], [0.0, 0.0, 1.0], loss="policy")], *_l2(algorithm))
 
 
 def _l2(algorithm: Any) -> tuple[Any, torch.Tensor]:
-    return lambda outputs, batch: algorithm.distillation(outputs, batch, 1.0), torch.zeros(1)
+    return lambda outputs, batch: distillation(algorithm.config, outputs, batch, 1.0), torch.zeros(1)
 
 
 def test_twin_q_heads_stay_two() -> None:
     sac: SAC = make("sac", mini_batch_size=4)
-    lessons = [sac_lesson(sac, True, float(i % 2), None) for i in range(4)]
+    lessons = [replace(sac_lesson(sac, True, float(i % 2), None), index=i) for i in range(4)]
     sac.replay.add([lesson.transition for lesson in lessons])
     for _ in range(5):
-        sac.learn(lessons, range(4))
+        sac.steps(lessons, sac.step)
     q1, q2 = (sac.learner.model.heads[name].get_parameter("weight") for name in ("q1", "q2"))
     assert not torch.equal(q1, q2)
 
@@ -430,7 +422,7 @@ def test_twin_q_heads_stay_two() -> None:
 
 def test_nlql_prefers_the_verdict_then_the_outcome_then_the_first() -> None:
     nlql: NLQL = make("nlql")
-    lesson = Lesson(nlql.transitions(episode("t", [1.0]))[0], 1.0, nlql.speaker("x"))
+    lesson = Lesson(nlql.transitions(episode("t", [1.0]))[0], 1.0, nlql.speaking.speaker("x"))
     yes, no = Critique(True, "optimal: yes"), Critique(False, "optimal: no")
     worths = [
         nlql.worth(replace(lesson, critique=critique, future=f"next: x; end: {end}"))
@@ -448,10 +440,10 @@ def test_self_distillation_reads_what_really_happened() -> None:
         "next: right; then: right; end: success",
         "next: right; end: success",
     ]
-    indices, weights = algorithm.draw(2, None)
-    assert sorted(indices.tolist()) == [1, 2] and weights.tolist() == [1.0, 1.0]
-    lesson = Lesson(algorithm.replay.items[2], 1.0, algorithm.speaker("x"))
-    assert asyncio.run(algorithm.futures(lesson)) == ["next: right; end: success"]
+    drawn = algorithm.lessons(algorithm.replay.newest(2))
+    assert [(x.index, x.weight) for x in sorted(drawn, key=lambda x: x.index)] == [(1, 1.0), (2, 1.0)]
+    lesson = Lesson(algorithm.replay.items[2], 1.0, algorithm.speaking.speaker("x"))
+    assert asyncio.run(real_future(lesson)) == ["next: right; end: success"]
 
 
 def test_nlrl_learns_values_of_three_iterations() -> None:
@@ -462,7 +454,7 @@ def test_nlrl_learns_values_of_three_iterations() -> None:
         nlrl.replay.items[-1].notes["target"] = f"next: right; end: success {iteration}"
     assert nlrl.replay.since(2) == [2, 3, 4]
     with pytest.raises(NlacBenchError, match="on policy"):
-        nlrl.draw(0, None)
+        asyncio.run(nlrl.update([]))
 
 
 def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -479,7 +471,7 @@ def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.Monk
 
     def chosen(*drawn: str) -> tuple[str | None, str]:
         monkeypatch.setattr(nlrl, "config", nlrl.config.changed(num_candidates=len(drawn)))
-        lesson, texts = Lesson(nlrl.replay.items[0], 1.0, nlrl.speaker("x")), iter(drawn)
+        lesson, texts = Lesson(nlrl.replay.items[0], 1.0, nlrl.speaking.speaker("x")), iter(drawn)
 
         async def act(state: Any) -> Action:
             return Action(next(texts), Sample("", "stop"))

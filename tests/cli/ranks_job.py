@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from nlac_bench.__main__ import main as nlac_bench
-from nlac_bench.agents.nlac.algorithm import NLAC
+from nlac_bench.agents.nlac.nlac import NLAC
 from nlac_bench.cli import run as _run  # noqa: F401 - imports what all ranks use before they are forked
 from nlac_bench.learner import tensor_file
 from nlac_bench.learner.learner import Learner
@@ -157,7 +157,7 @@ def _plant(folder: Path, rank: int, fault: Fault) -> None:
     match fault.phase:
         case "rollout" | "roles" if by_player:
             during(TrainingPlayer, "train", "rollout")
-            during(NLAC, "improve", "roles")
+            during(NLAC, "ask", "roles")
             second = nth(2)
             before(HFEngine, "sample", lambda *_: bool(phase) and phase[-1] == fault.phase and second())
         case "step" if own:

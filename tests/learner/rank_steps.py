@@ -7,6 +7,7 @@ import gc
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,11 +18,13 @@ from torch import Tensor
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.methods import BUILT_IN
-from nlac_bench.agents.nlac.algorithm import NLAC
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.nlac import step
+from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.speaker import Action
-from nlac_bench.baselines.sac import SacLesson
+from nlac_bench.baselines.sac import SAC, SacLesson
 from nlac_bench.learner import share
 from nlac_bench.learner.batch import TokenBatch
 from nlac_bench.learner.learner import Learner
@@ -83,7 +86,7 @@ def episodes(winners: Sequence[int] = (0, 3, 4)) -> list[Episode]:
     return made
 
 
-def lessons(algorithm: NLAC, numbers: Sequence[int]) -> tuple[list[Any], list[int]]:
+def lessons(algorithm: Any, numbers: Sequence[int]) -> list[Any]:
     """Those with ``numbers`` of ten recorded lessons; some lack a target or an action."""
     found = [t for e in episodes() for t in algorithm.transitions(e)][:10]
     algorithm.replay.add([found[n] for n in numbers])
@@ -91,14 +94,22 @@ def lessons(algorithm: NLAC, numbers: Sequence[int]) -> tuple[list[Any], list[in
     for place, n in enumerate(numbers):
         words = [BUTTONS[COLOURS[k % 2]][(n + k) % 4] for k in range(3)]
         actions = [Action(w, Sample(w, "stop", ids=[9 + n, 8, 1][: 2 + k], logprobs=[-1.0 - k] * 2)) for k, w in enumerate(words)]  # fmt: skip  # noqa: E501
-        speaker, t, weight = algorithm.speaker("recorded"), algorithm.replay.items[place], 1 / (1 + n)
-        if algorithm.lesson_type is SacLesson:
-            own.append(SacLesson(t, weight, speaker, following=actions[0], candidates=actions))
+        speaker, t = algorithm.speaking.speaker("recorded"), algorithm.replay.items[place]
+        weight = 1 / (1 + n)
+        if isinstance(algorithm, SAC):
+            own.append(SacLesson(t, weight, speaker, place, following=actions[0], candidates=actions))
             continue
         verdict = ("success", "failure")[n % 2]
         target = None if n == 3 else f"next: {'right' if n % 3 else 'wrong'}; end: {verdict}"
-        own.append(algorithm.lesson_type(t, weight, speaker, target=target, proposed=None if n == 6 else actions[1]))  # fmt: skip  # noqa: E501
-    return own, list(range(len(numbers)))
+        own.append(Lesson(t, weight, speaker, place, target, None if n == 6 else actions[1]))
+    return own
+
+
+def learn(algorithm: Any, taught: Sequence[Any]) -> Metrics:
+    """Take the gradient steps of an iteration with the lessons ``taught``."""
+    one = algorithm.step if isinstance(algorithm, SAC) else partial(step, algorithm)
+    taken: Metrics = algorithm.steps(taught, one)
+    return taken
 
 
 @collective
@@ -121,15 +132,15 @@ def three_steps(name: str, **settings: Any) -> tuple[dict[str, Tensor], list[Met
 
     algorithm.learner.optim_step = recorded
     rows: list[Metrics] = []
-    if isinstance(algorithm, NLAC):
-        batch = lessons(algorithm, range(10))
-        rows = [algorithm.learn(*batch) | algorithm.kl_to_start() for _ in range(3)]
+    if isinstance(algorithm, ReplayTrainer):
+        taught, probe = lessons(algorithm, range(10)), ReplayTrainer.probe
+        rows = [learn(algorithm, taught) | asyncio.run(probe(algorithm, [], False)) for _ in range(3)]
     else:
         while algorithm.learner.step < 3:
             taken = asyncio.run(algorithm.update(episodes()))
             rows.append(taken | asyncio.run(algorithm.probe(episodes(), False)))
     found |= {f"weight/{n}": t.clone() for n, t in algorithm.learner.named_tensors()}
-    losses = list(algorithm.replay.losses) if isinstance(algorithm, NLAC) else []
+    losses = list(algorithm.replay.losses) if isinstance(algorithm, ReplayTrainer) else []
     return found, rows, losses
 
 
@@ -141,14 +152,13 @@ def little_to_learn() -> dict[str, list[float]]:
         taken[f"rft: {case}"] = [asyncio.run(rft.update(episodes(winners)[:3]))["gradient_steps"]]
     for name in ("nlac", "sac", "nlrl"):
         algorithm = make(name, mini_batch_size=2)
-        steps = [algorithm.learn(*lessons(algorithm, [3] if name == "sac" else [0, 1, 3]))["gradient_steps"]]
-        taken[f"{name}: few lessons"] = [*steps, algorithm.learn([], [])["gradient_steps"]]
+        few = lessons(algorithm, [3] if name == "sac" else [0, 1, 3])
+        taken[f"{name}: few lessons"] = [learn(algorithm, some)["gradient_steps"] for some in (few, [])]
     adapters = make("rft", lora_rank=2)
     taken["rft: adapters"] = [asyncio.run(adapters.update(episodes()))["gradient_steps"]]
     nlac = make("nlac", mini_batch_size=2)
-    some, indices = lessons(nlac, range(4))
-    textless = [replace(lesson, target=None, proposed=None) for lesson in some]
-    taken["nlac: lessons without texts"] = [nlac.learn(textless, indices)["gradient_steps"]]
+    textless = [replace(lesson, target=None, proposed=None) for lesson in lessons(nlac, range(4))]
+    taken["nlac: lessons without texts"] = [learn(nlac, textless)["gradient_steps"]]
     return taken
 
 

@@ -7,6 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.baselines.on_policy import OnPolicy, rewards_of
 from nlac_bench.learner.batch import TokenBatch
 from nlac_bench.learner.config import TrainConfig
@@ -34,6 +35,6 @@ class RewardWeighted(OnPolicy[RewardWeightedConfig]):
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             nll = mean(-outputs.logprobs_BT * micro.weights, micro.loss_mask)
-            return self.with_kl(nll, outputs, micro, mean, metrics := {"nll": nll}), metrics
+            return with_kl(nll, self.config, outputs, micro.loss_mask, mean, metrics := {"nll": nll}), metrics
 
         return compute

@@ -1,44 +1,33 @@
-"""NLAC's settings; they have the authors' names where the authors' code has the setting."""
+"""The settings of methods that learn from a buffer, in parts; a method has the parts that it uses.
+
+They have the authors' names where the authors' code has the setting. This file does not import torch, which
+keeps help and dry runs fast.
+"""
 
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from nlac_bench.errors import ConfigError
 from nlac_bench.learner.config import TrainConfig
 
 
-class NlacConfig(TrainConfig):
-    """Settings of Algorithm 1 of arXiv 2512.04601."""
+class LessonConfig(TrainConfig):
+    """Settings of every method that learns lessons about the transitions of a buffer."""
 
-    ONLY_STORED: ClassVar[frozenset[str]] = frozenset({"kept_critiques", "probe_states", "probe_playouts"})
-
-    num_nlq_samples: int = Field(1, ge=1, description="futures per action that the evaluator reads (k)")
-    num_refinement_steps: int = Field(
-        1, ge=0, description="rounds of critique and refinement (m); 0 distils the policy's own actions"
-    )
-    refine_source: Literal["fresh", "replayed"] = Field(
-        "fresh", description="the action that is refined: a new action of the policy, or the replayed one"
-    )
-    backup_by: Literal["target", "successor"] = Field(
-        "target",
-        description="what the averaged weights sample of a backup target: target (the next action, its "
-        "future and the target's text) or successor (the future only)",
-    )
-    critic_coef: float = Field(
-        1.0, ge=0, description="weight of L1; 0 does not train the successor model (control experiment)"
-    )
+    critic_coef: float = Field(1.0, ge=0, description="weight of the critic's loss (of L1 or of Q)")
     policy_coef: float = Field(1.0, ge=0, description="weight of L2 (lambda)")
-    ema_tau: float = Field(
-        0.01, gt=0, le=1, description="share of the policy's weights in each update of the moving average"
-    )
+    replay_capacity: int = Field(100_000, ge=1, description="transitions kept in the replay buffer")
+
+
+class ReplayConfig(LessonConfig):
+    """Settings of prioritised replay (Schaul et al. 2016)."""
+
     replay_ratio: float = Field(
         1.0,
         gt=0,
         description="number of transitions to learn from for each new transition (offline: per iteration, "
         "times train_batch_size)",
     )
-    replay_capacity: int = Field(100_000, ge=1, description="transitions kept in the replay buffer")
     priority_alpha: float = Field(0.6, ge=0, description="exponent of prioritised replay; 0 draws uniformly")
     priority_beta: float = Field(
         0.4,
@@ -47,12 +36,60 @@ class NlacConfig(TrainConfig):
         description="exponent of importance weights at the beginning; it grows linearly to 1, which fully "
         "corrects the bias of priorities, at the end of the budget",
     )
+
+
+class AverageConfig(LessonConfig):
+    """The setting of methods that keep a moving average of the weights."""
+
+    ema_tau: float = Field(
+        0.01, gt=0, le=1, description="share of the policy's weights in each update of the moving average"
+    )
+
+
+class BackupConfig(AverageConfig):
+    """Settings of language Bellman backups, which L1 trains the successor model on."""
+
+    backup_by: Literal["target", "successor"] = Field(
+        "target",
+        description="what the averaged weights sample of a backup target: target (the next action, its "
+        "future and the target's text) or successor (the future only)",
+    )
+
+    @property
+    def backs_up(self) -> bool:
+        """Whether backup targets are sampled."""
+        return self.critic_coef > 0
+
+    @property
+    def needs_average(self) -> bool:
+        """Whether the moving average is used: only backups sample from it."""
+        return self.backs_up
+
+
+class ImprovementConfig(LessonConfig):
+    """The sampling temperature of the roles that improve actions."""
+
     improvement_temperature: float = Field(
         1.0, ge=0, description="sampling temperature of evaluator, refiner and picker"
+    )
+
+
+class RefinementConfig(BackupConfig, ImprovementConfig):
+    """Settings of the refinement of actions by critiques."""
+
+    num_refinement_steps: int = Field(
+        1, ge=0, description="rounds of critique and refinement (m); 0 distils the policy's own actions"
     )
     shuffle_critiques: bool = Field(
         False, description="refine each action with another action's critique (control experiment)"
     )
+
+
+class ReadConfig(LessonConfig):
+    """Settings of what is measured on a language critic's texts, and of the texts that a run stores."""
+
+    ONLY_STORED: ClassVar[frozenset[str]] = frozenset({"kept_critiques", "probe_states", "probe_playouts"})
+
     probes: int = Field(
         16,
         ge=0,
@@ -69,12 +106,23 @@ class NlacConfig(TrainConfig):
         ge=0,
         description="states of the fixed probe set, which the critic reads at each validation (probes.jsonl)",
     )
+
+
+class PlayedReadConfig(ReadConfig):
+    """``ReadConfig`` for critics whose refined actions are continued in forks."""
+
     probe_playouts: int = Field(
         4,
         ge=0,
         description="states of the fixed probe set from which each validation continues the refined and the "
         "played action",
     )
+
+
+class LanguageCriticConfig(ReplayConfig, BackupConfig, ImprovementConfig, PlayedReadConfig):
+    """Settings of methods whose evaluator reads futures that the successor model predicts."""
+
+    num_nlq_samples: int = Field(1, ge=1, description="futures per action that the evaluator reads (k)")
 
     @property
     def backs_up(self) -> bool:
@@ -84,20 +132,10 @@ class NlacConfig(TrainConfig):
         """
         return self.critic_coef > 0 or self.priority_alpha > 0
 
-    @property
-    def needs_average(self) -> bool:
-        """Whether the moving average is used: only backups sample from it."""
-        return self.backs_up
 
+class NlacConfig(LanguageCriticConfig, RefinementConfig):
+    """Settings of Algorithm 1 of arXiv 2512.04601."""
 
-def refuse_shuffling(config: NlacConfig) -> None:
-    """Reject ``shuffle_critiques`` for a method that does not refine actions with critiques.
-
-    Raises:
-        ConfigError: ``shuffle_critiques`` is set.
-    """
-    if config.shuffle_critiques:
-        raise ConfigError(
-            "train.shuffle_critiques = true: this method does not refine actions with critiques; remove the "
-            "setting, or use nlac or self_distillation"
-        )
+    refine_source: Literal["fresh", "replayed"] = Field(
+        "fresh", description="the action that is refined: a new action of the policy, or the replayed one"
+    )

@@ -18,7 +18,10 @@ class Lesson:
 
     transition: Transition
     weight: float
+    """Importance weight of L1."""
     speaker: Speaker
+    index: int = 0
+    """The index of the transition in the replay buffer."""
     target: str | None = None
     """d, the successor model's target for (s, a)."""
     proposed: Action | None = None

@@ -3,25 +3,26 @@
 If futures describe the next states and the outcome correctly, the language Bellman backup is policy
 evaluation and the distillation of refined actions is policy improvement. Algorithm 1 is then policy
 iteration (paper, section 4) and must converge to the optimal policy, with a critic that orders actions as Q*
-does. The language part is the code that trains models (``LanguagePolicyIteration``); tables replace θ and
-θ̄.
+does. The roles are asked by the code that trains models (``nlac.ask``); tables replace θ and θ̄.
 """
 
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
+from nlac_bench.agents.nlac.nlac import ask, fresh, predicted
+from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
-from nlac_bench.agents.roles.transition import State, Transition
-from nlac_bench.learner.outputs import Metrics
-from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot
+from nlac_bench.agents.roles.speaking import Speaking
+from nlac_bench.agents.roles.transition import State, Transition, transitions
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.types import Episode, Turn
 
 GAMMA = 0.9
@@ -172,18 +173,29 @@ class Tables:
         return str(q["critique"].rpartition("instead: ")[2])
 
 
-class TabularPolicyIteration(LanguagePolicyIteration):
-    """Policy iteration whose ``learn`` writes the texts into tables, the exact minimum of L1 and L2."""
+class TabularPolicyIteration:
+    """Algorithm 1 with tables: the texts are written into them, which is the exact minimum of L1 and L2."""
 
-    def __init__(self, tables: Tables, seed: int, drawn: int) -> None:
+    def __init__(self, tables: Tables, seed: int, drawn: int, **settings: Any) -> None:
         self.tables = tables
-        config = NlacConfig(replay_ratio=1.0, refine_source="fresh", train_batch_size=drawn)
-        super().__init__(
-            config, tables, ExactPrompts(), env="grid", info={}, seed=seed, concurrency=64
-        )  # fmt: skip
+        self.config = NlacConfig(train_batch_size=drawn, **settings)
+        c, plain = self.config, Sampling()
+        draws = derive_seed(seed, "replay")
+        self.replay = Replay(c.replay_capacity, c.priority_alpha, c.priority_beta, draws)
+        self.roles = Speaking(tables, ExactPrompts(), plain, plain, seed, concurrency=64)
 
-    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        """Set M(s, a) ← d, unless L1 has no weight, π(s) ← a^r and θ̄ ← θ."""
+    def remember(self, episodes: Sequence[Episode]) -> None:
+        """Append the transitions of ``episodes`` to D."""
+        self.replay.add([t for e in episodes for t in transitions(e, "grid", {})])
+
+    async def update(self) -> None:
+        """Draw from D, ask the roles, and set M(s, a) ← d, unless L1 has no weight, π(s) ← a^r and θ̄ ← θ."""
+        indices, weights = self.replay.draw(self.config.train_batch_size)
+        lessons = [
+            Lesson(self.replay.items[i], w, self.roles.speaker(self.replay.iteration, n))
+            for n, (i, w) in enumerate(zip(indices.tolist(), weights.tolist(), strict=True))
+        ]
+        await ask(lessons, self.roles, self.config, fresh, partial(predicted, k=1))
         for lesson in lessons:
             cell = lesson.transition.state.observation
             if lesson.target is not None and self.config.critic_coef > 0:
@@ -191,10 +203,7 @@ class TabularPolicyIteration(LanguagePolicyIteration):
             if lesson.proposed is not None:
                 self.tables.policy[cell] = lesson.proposed.text
         self.tables.target = dict(self.tables.futures)
-        return {}
-
-    def sync(self) -> None:
-        """Do nothing, since the engine reads the tables."""
+        self.replay.iteration += 1
 
 
 @dataclass(frozen=True)
@@ -243,7 +252,7 @@ def check(
     learner.remember(random_walks(grid, episodes, seed))
     history: list[float] = []
     for number in range(1, iterations + 1):
-        asyncio.run(learner.update([]))
+        asyncio.run(learner.update())
         history.append(
             float(np.mean([_is_optimal(best, cell, tables.policy[str(cell)]) for cell in grid.cells]))
         )
@@ -253,15 +262,9 @@ def check(
         for c in grid.cells for a in MOVES for b in MOVES if abs(best[c, a] - best[c, b]) > 1e-9
     ]  # fmt: skip
     errors = [abs(best[c, a] - tables.value(str(c), a)) for c, a in best]
-    return TheoryReport(
-        len(grid.cells),
-        len(learner.replay),
-        iterations,
-        history,
-        history[-1],
-        float(np.mean(pairs)),
-        max(errors),
-    )
+    agreement, error = float(np.mean(pairs)), max(errors)
+    counts = len(grid.cells), len(learner.replay), iterations
+    return TheoryReport(*counts, history, history[-1], agreement, error)
 
 
 def random_walks(grid: Grid, count: int, seed: int) -> list[Episode]:

@@ -26,7 +26,7 @@ def stored_config(run: RunFolder, options: Mapping[str, Any]) -> RunConfig:
         RunFolderError: the configuration contradicts the manifest.
     """
     source = run.path / "config.json"
-    config = RunConfig.from_mapping(run.config, str(source))
+    config = RunConfig.from_stored(run.config, str(source))
     stated = as_stored(stated_conditions(config))
     refuse_changed(
         run.path, manifests.differences({name: run.conditions.get(name) for name in stated}, stated)

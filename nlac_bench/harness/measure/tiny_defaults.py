@@ -14,6 +14,7 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.engines import engine_kind, local_model
 from nlac_bench.harness.measure.replicas import replica_count
 from nlac_bench.harness.runs.configuration import MOST_REPLICAS
+from nlac_bench.settings import Settings
 
 EASY: Mapping[str, Mapping[str, Any]] = {
     "tau_retail": {"level": "easy"},
@@ -86,7 +87,11 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = join(name, EASY[name])
     if isinstance(settings.get("train"), Mapping):  # other values are reported by ``RunConfig``
-        known = methods.find(str(settings.get("agent"))).config_class.model_fields
+        config = methods.find(str(settings.get("agent"))).config_class
+        # A shared setting that the method declares again has a default of the method's own.
+        shared = [base.model_fields for base in config.__mro__[1:] if issubclass(base, Settings)]
+        own = {name for name in config.__annotations__ if any(name in fields for fields in shared)}
+        known = config.model_fields.keys() - own
         defaults = {name: value for name, value in TRAINING.items() if name in known}
         completed["train"] = {**defaults, **settings["train"]}
     return completed

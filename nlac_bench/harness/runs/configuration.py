@@ -256,6 +256,15 @@ class RunConfig(Settings):
         return into, out
 
     @classmethod
+    def from_stored(cls, values: Mapping[str, Any], source: str) -> Self:
+        """Return the configuration of a stored run, without training settings of no effect.
+
+        Raises:
+            ConfigError: as ``from_mapping``.
+        """
+        return cls.from_mapping(methods.effective(values), source)
+
+    @classmethod
     def from_mapping(cls, values: Mapping[str, Any], source: str = "") -> Self:
         """Return the configuration that ``values`` describe.
 
@@ -302,7 +311,7 @@ def _plain_kind(kind: Any) -> Any:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Return the settings of a TOML file, or of a run's ``config.json``.
+    """Return the settings of a TOML file, or of a run's ``config.json``, without those of no effect.
 
     The table ``[launch]`` of a TOML file is left out; ``cluster/launch/settings.py`` reads it.
 
@@ -323,4 +332,5 @@ def read_config(path: Path) -> dict[str, Any]:
     for name in values:
         if name not in RunConfig.model_fields:
             raise ConfigError(f"{path}: {explain_unknown(name, RunConfig)}")
-    return values
+    of_a_run = path.name == "config.json" and path.with_name("manifest.json").exists()
+    return methods.effective(values) if of_a_run else values

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
+from nlac_bench.agents import methods
 from nlac_bench.harness.runs import manifest as manifests
 from nlac_bench.harness.runs.episode_json import dump_line, episode_line, usage_to_row
 from nlac_bench.harness.runs.folder import FORMAT, RunFolder, row_key
@@ -146,7 +147,8 @@ class RunWriter:
             undo.callback(lock.release)
             run = RunFolder.open(folder)
             now = as_stored({"conditions": conditions, "subject": subject})
-            changed = manifests.differences({"conditions": run.conditions, "subject": run.subject}, now)
+            then = {"conditions": run.conditions, "subject": methods.effective(run.subject)}
+            changed = manifests.differences(then, now)
             if plan is not None and tuple(plan) != run.plan:
                 changed.append(_plan_difference(run.plan, plan))
             refuse_changed(folder, changed)

@@ -1,0 +1,197 @@
+"""Measures a language critic on real episodes, without training, and stores its texts."""
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.nlac.config import PlayedReadConfig, ReadConfig
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.records import Continued, CritiqueRecord, ProbeRecord
+from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
+from nlac_bench.agents.roles.role_prompts import Outcome
+from nlac_bench.agents.roles.speaker import Speaker
+from nlac_bench.agents.roles.transition import Transition
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.learner.outputs import Metrics
+from nlac_bench.rollout.engines.engine import derive_seed
+from nlac_bench.rollout.engines.routing import Conversation, within
+from nlac_bench.types import Episode
+
+C = TypeVar("C", bound=ReadConfig)
+
+
+class Monitored(ReplayTrainer[C, Lesson]):
+    """A ``ReplayTrainer`` with a language critic; it implements ``ReadsStates``."""
+
+    predicts = True
+    """Whether the futures that ``read`` finds are predictions, whose accuracy can be measured."""
+
+    def __init__(self, resources: Resources[C], speaker_type: type[Speaker] = Speaker) -> None:
+        super().__init__(resources, Lesson, speaker_type)
+
+    @abstractmethod
+    async def read(self, lesson: Lesson) -> None:
+        """Sample the critic's texts about the played action, and a refined action if the method has them."""
+
+    # --- what is measured -----------------------------------------------------------------------
+
+    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
+        """Measure the critic's accuracy on ``episodes`` (offline: on D), without training.
+
+        With ``deep``, also measure whether refined actions succeed more often than the played ones.
+        """
+        pool = [t for e in episodes for t in self.transitions(e)] or self.replay.items
+        seed = self.resources.seed, self.replay.iteration
+        chosen = np.random.default_rng(derive_seed(*seed, "probes")).permutation(len(pool))
+        lessons = [
+            Lesson(pool[i], 1.0, self.speaking.speaker(self.replay.iteration, "probe", n))
+            for n, i in enumerate(chosen[: self.config.probes])
+        ]
+        await self.speaking.each(lessons, self.read)
+        metrics = self.accuracy(lessons)
+        if deep and isinstance(self.config, PlayedReadConfig):
+            metrics |= await self.refinement(lessons)
+        self.speaking.counts.clear()
+        return metrics | await super().probe(episodes, deep)
+
+    def accuracy(self, lessons: Sequence[Lesson]) -> Metrics:
+        """Return the accuracy of predicted outcomes, and the AUC of the evaluator's verdict for the outcome.
+
+        The area under the ROC curve (AUC) of a yes/no verdict is the mean of its hit rates in won and lost
+        episodes; 0.5 is chance. The verdict is about one action and the outcome about a whole episode, so an
+        AUC of 1 cannot be expected.
+        """
+        read = lessons if self.predicts else ()
+        outcomes = [(self.outcome(x), bool(x.transition.success)) for x in read]
+        predicted = [(outcome == "success", was) for outcome, was in outcomes if outcome]
+        judged = [(x.critique.optimal, bool(x.transition.success)) for x in lessons if x.critique is not None]
+        metrics: Metrics = {"probes": float(len(lessons))}
+        if predicted:
+            metrics["successor_accuracy"] = float(np.mean([guess == was for guess, was in predicted]))
+        won = [verdict for verdict, was in judged if was]
+        lost = [verdict for verdict, was in judged if not was]
+        if won and lost:
+            metrics["evaluator_auc"] = float((np.mean(won) + 1 - np.mean(lost)) / 2)
+        return metrics
+
+    async def refinement(self, lessons: Sequence[Lesson]) -> Metrics:
+        """Return success rates of the policy after the played action and after the refined action."""
+        pairs = await asyncio.gather(*(self.continued(x) for x in lessons if changed(x)))
+        reached = [(played.success, better.success) for played, better in pairs if played and better]
+        metrics: Metrics = {"refined_probes": float(len(reached))}
+        if reached:
+            played, better = zip(*reached, strict=True)
+            metrics |= {"played_success": float(np.mean(played)), "refined_success": float(np.mean(better))}
+        return metrics
+
+    async def continued(self, lesson: Lesson) -> tuple[Continued, Continued] | tuple[None, None]:
+        """Return the continuations of the played and the refined action; None if the state cannot be reached.
+
+        Both continue in forks of the same state, which is reached by playing the episode's actions again.
+        """
+        t = lesson.transition
+
+        async def one(fork: TextEnv, action: str) -> Continued:
+            playout = await self.resources.play_on(fork, t, action, derive_seed(t.seed, t.step))
+            heard = playout.observations
+            return Continued(success=playout.success, turns=len(heard), answered=heard[0])
+
+        with within(Conversation()):
+            env = await self.resources.reached(t)
+            if env is None:
+                return None, None
+            both = one(env.fork(), t.action), one(env.fork(), str(lesson.refined))
+            played, better = await asyncio.gather(*both)
+            return played, better
+
+    # --- what is stored -------------------------------------------------------------------------
+
+    def keep(self, lessons: Sequence[Lesson]) -> None:
+        """Store the texts of at most ``kept_critiques`` of the iteration's lessons, in order.
+
+        Lessons without a text of the critic are left out. The draw has a random generator of its own.
+        """
+        seed = derive_seed(self.resources.seed, self.replay.iteration, "critiques")
+        written = [(number, x) for number, x in enumerate(lessons) if x.target or x.future or x.critique]
+        drawn = np.random.default_rng(seed).permutation(len(written))[: self.config.kept_critiques]
+        self.resources.keep_critiques([
+            CritiqueRecord(
+                **self.texts(lesson, self.replay.iteration + 1),
+                lesson=number,
+                played_weight_version=lesson.transition.weight_version,
+                target=lesson.target,
+                proposed=lesson.first,
+            )
+            for number, lesson in (written[i] for i in sorted(drawn.tolist()))
+        ])  # fmt: skip
+
+    @property
+    def probe_states(self) -> int:
+        """The number of states of the fixed probe set."""
+        return self.config.probe_states
+
+    async def read_states(self, states: Sequence[Transition], iteration: int) -> list[ProbeRecord]:
+        """Return the critic's texts about the fixed probe set; see ``ReadsStates``.
+
+        The first ``probe_playouts`` states whose refined action differs from the played one are continued
+        with both, in forks. The random numbers of a state are the same in all iterations, so that the same
+        weights write the same texts.
+        """
+        speakers = [self.speaking.speaker("probe set", n) for n in range(len(states))]
+        lessons = [Lesson(t, 1.0, speaker) for t, speaker in zip(states, speakers, strict=True)]
+        await self.speaking.each(lessons, self.read)
+        most = self.config.probe_playouts if isinstance(self.config, PlayedReadConfig) else 0
+        few = [n for n, x in enumerate(lessons) if changed(x)][:most]
+        pairs = await asyncio.gather(*(self.continued(lessons[n]) for n in few))
+        played_on = dict(zip(few, pairs, strict=True))
+        self.speaking.counts.clear()
+        records = []
+        for number, lesson in enumerate(lessons):
+            played, better = played_on.get(number, (None, None))
+            texts = self.texts(lesson, iteration)
+            records.append(ProbeRecord(**texts, state=number, played_on=played, refined_on=better))
+        return records
+
+    def texts(self, lesson: Lesson, iteration: int) -> dict[str, Any]:
+        """Return the fields of ``Reading``."""
+        t, critique = lesson.transition, lesson.critique
+        return {
+            "iteration": iteration,
+            "weight_version": self.version,
+            "task": t.task_id,
+            "trial": t.trial,
+            "seed": t.seed,
+            "step": t.step,
+            "heard": t.state.observation,
+            "played": t.action,
+            "answered": t.answered,
+            "success": t.success,
+            "future": lesson.future,
+            "predicted": self.outcome(lesson),
+            "critique": None if critique is None else critique.text,
+            "optimal": None if critique is None else critique.optimal,
+            "refined": lesson.refined,
+        }
+
+    def outcome(self, lesson: Lesson) -> Outcome | None:
+        """Return the outcome that the future of ``lesson`` names; None without one."""
+        return None if lesson.future is None else self.speaking.prompts.outcome(lesson.future)
+
+
+def changed(lesson: Lesson) -> bool:
+    """Return whether the refined action differs from the played one."""
+    return lesson.refined not in (None, lesson.transition.action)
+
+
+def shares_of(lessons: Sequence[Lesson]) -> Metrics:
+    """Return the shares of the judged actions that are optimal, and that were changed."""
+    judged = [lesson for lesson in lessons if lesson.critique is not None]
+    better = [x for x in judged if x.proposed and x.rounds and x.proposed.text != x.first]
+    return {
+        "share_optimal": sum(x.critique.optimal for x in judged if x.critique) / max(1, len(judged)),
+        "share_refined": len(better) / max(1, len(judged)),
+    }

@@ -1,0 +1,172 @@
+"""The base class of algorithms that learn lessons about the transitions of a buffer: NLAC, its ablations,
+NLRL, SAC and plug-ins."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.initial_policy import kl_to_start
+from nlac_bench.agents.nlac.config import AverageConfig, ImprovementConfig, LessonConfig, ReplayConfig
+from nlac_bench.agents.nlac.lesson import Encoder, Lesson
+from nlac_bench.agents.nlac.replay import Replay
+from nlac_bench.agents.roles.speaker import Speaker, samplings
+from nlac_bench.agents.roles.speaking import Speaking
+from nlac_bench.agents.roles.transition import Transition, transitions
+from nlac_bench.learner import share
+from nlac_bench.learner.batch import TokenSequence
+from nlac_bench.learner.outputs import LossFn, Metrics, mean_of_steps
+from nlac_bench.rollout.engines.engine import derive_seed
+from nlac_bench.types import Episode
+
+C = TypeVar("C", bound=LessonConfig)
+L = TypeVar("L", bound=Lesson)
+
+
+class ReplayTrainer(ABC, Generic[C, L]):
+    """An ``Algorithm`` with a replay buffer D; a subclass implements ``update`` with its parts.
+
+    One iteration remembers the new episodes, draws transitions from D, asks the roles about them, takes
+    gradient steps, and syncs the weights.
+
+    Args:
+        resources: the learner must have been made with ``ema=True`` if θ̄ is used
+            (``TrainConfig.needs_average``).
+        lesson: makes the lesson about a drawn transition.
+        speaker_type: makes the speakers of the roles.
+    """
+
+    def __init__(
+        self, resources: Resources[C], lesson: Callable[..., L], speaker_type: type[Speaker] = Speaker
+    ) -> None:
+        r, c = resources, resources.config
+        self.resources, self.config, self.learner = r, c, r.learner
+        self.env, self.info = r.env_info()
+        priorities = (c.priority_alpha, c.priority_beta) if isinstance(c, ReplayConfig) else (0.0, 1.0)
+        self.replay = Replay(c.replay_capacity, *priorities, derive_seed(r.seed, "replay"))
+        improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else c.temperature
+        self.speaking = Speaking(
+            r.engine, r.prompts, *samplings(c.temperature, improvement, c.max_response_length), r.seed,
+            r.concurrency, speaker_type,
+        )  # fmt: skip
+        self.encoder = Encoder(r.tokenizer, r.prompts, c.max_prompt_length, c.max_response_length)
+        self.version = 0
+        self._lesson = lesson
+        self._distilled: list[TokenSequence] = []
+
+    @abstractmethod
+    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
+        """Run one iteration; see ``Algorithm``."""
+
+    def transitions(self, episode: Episode) -> list[Transition]:
+        """Return the transitions that ``episode`` adds to D."""
+        return transitions(episode, self.env, self.info)
+
+    def fits(self, transition: Transition) -> bool:
+        """Return whether the prompt of a loss is short enough to be trained on."""
+        return self.encoder.fits(transition)
+
+    def remember(self, episodes: Sequence[Episode]) -> int:
+        """Append the transitions of ``episodes``, of any policy, to D; return their number.
+
+        Transitions that can never be learned from are counted as too long and left out.
+        """
+        played = [t for e in episodes for t in self.transitions(e)]
+        new = [t for t in played if self.fits(t)]
+        self.encoder.too_long += len(played) - len(new)
+        self.replay.add(new)
+        return len(new)
+
+    def draw(self, new: int | None, max_steps: int | None) -> list[L]:
+        """Draw ``replay_ratio`` transitions from D for each new one, by priority.
+
+        Args:
+            new: number of transitions that this iteration added; None if no episodes were played.
+            max_steps: largest number of gradient steps.
+        """
+        assert isinstance(self.config, ReplayConfig)
+        if new == 0:  # nothing of the new episodes can be learned from
+            return []
+        wanted = round(self.config.replay_ratio * (new or self.config.train_batch_size))
+        count = wanted if max_steps is None else min(wanted, max_steps * self.config.mini_batch_size)
+        return self.lessons(*self.replay.draw(max(1, count), self.resources.done()))
+
+    def lessons(self, indices: ArrayLike, weights: ArrayLike | None = None) -> list[L]:
+        """Return the lessons about the transitions with ``indices`` in D; ``weights`` are 1 by default."""
+        numbers = np.asarray(indices, np.int64).tolist()
+        given = np.ones(len(numbers)) if weights is None else np.asarray(weights)
+        return [
+            self._lesson(self.replay.items[i], w, self.speaking.speaker(self.replay.iteration, n), index=i)
+            for n, (i, w) in enumerate(zip(numbers, given.tolist(), strict=True))
+        ]
+
+    async def asked(self, lessons: list[L], ask: Callable[[Sequence[L]], Awaitable[int]]) -> list[L]:
+        """Call ``ask`` with as many of ``lessons`` as the budget allows; return these.
+
+        Args:
+            ask: samples what lessons need, and returns the environment steps that it took.
+        """
+        count = await self.resources.in_parts(lessons, self.config.mini_batch_size, ask)
+        for lesson in lessons[:count]:
+            lesson.keep()
+        return lessons[:count]
+
+    def steps(self, lessons: Sequence[L], step: Callable[[Sequence[L]], Metrics | None]) -> Metrics:
+        """Call ``step``, which takes a gradient step, for each mini-batch; return the mean metrics."""
+        size = self.config.mini_batch_size
+        taken = [step(lessons[start : start + size]) for start in range(0, len(lessons), size)]
+        too_long, self.encoder.too_long = self.encoder.too_long, 0
+        return mean_of_steps([m for m in taken if m is not None]) | {"too_long": float(too_long)}
+
+    def descend(self, sequences: Sequence[TokenSequence], loss: LossFn, sums_N: Tensor) -> Metrics | None:
+        """Take a gradient step of θ, then update θ̄ if there is one; None without sequences.
+
+        Args:
+            sums_N: zeros, to which ``loss`` adds; see ``Learner.forward_backward``.
+        """
+        if not sequences:
+            return None
+        self._distilled = [s for s in sequences if s.loss == "policy"]
+        batch = share.packed(sequences, self.config.row_tokens)
+        metrics = self.learner.forward_backward(batch, loss, sums_N) | self.learner.optim_step()
+        if self.learner.ema is not None:
+            assert isinstance(self.config, AverageConfig)
+            self.learner.ema_update(self.config.ema_tau)
+        return metrics
+
+    def ended(self, lessons: Sequence[L]) -> Metrics:
+        """End the iteration: return the age and size of D, and the shares of unparseable answers."""
+        indices = [lesson.index for lesson in lessons]
+        metrics = {"buffer_age": self.replay.mean_age(indices), "buffer_size": len(self.replay)}
+        self.replay.iteration += 1
+        return metrics | self.speaking.shares()
+
+    def sync(self) -> None:
+        """Copy θ, and θ̄ if roles are sampled from it, to the engine, which checks them."""
+        self.version += 1
+        self.resources.push(self.version)
+
+    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
+        """Return KL(π ‖ initial π) on the sequences that were distilled last."""
+        return kl_to_start(self.learner, self.config, self._distilled)
+
+    def save(self, folder: Path) -> dict[str, object]:
+        """Write D into ``folder``; return the version of the weights."""
+        self.replay.save(folder / "replay.jsonl.gz")
+        return {"version": self.version}
+
+    def load(self, folder: Path, state: Mapping[str, Any]) -> None:
+        """Restore the state that ``save`` wrote, and copy the learner's weights to the engine."""
+        self.replay.load(folder / "replay.jsonl.gz")
+        self.version = int(state["version"])
+        self.resources.push(self.version)
+
+
+def tokens(sequences: Sequence[TokenSequence]) -> float:
+    """Return the number of trained tokens in ``sequences``, at least 1."""
+    return max(1.0, float(sum(sum(s.loss_mask) for s in sequences)))
