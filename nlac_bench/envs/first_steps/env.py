@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.first_steps.tasks import FAMILIES, SIZES, Step, matches, tasks
+from nlac_bench.envs.first_steps.tasks import FAMILIES, SIZES, Step, compared, examples, matches, tasks
 from nlac_bench.envs.text_env import Outcome, TextEnv
+from nlac_bench.types import Message
 
 POLICY = "Answer the question exactly in the form that it asks for, without any other word."
 
@@ -30,6 +32,7 @@ class FirstStepsEnv(TextEnv):
     A chat model of 135 million parameters solves some of them, so that it can learn from rewards on a laptop.
     There are five families: the larger of two numbers, three words in alphabetical order, guessing one of
     three numbers, the date that a sentence names, and the call of one of two tools that answers a question.
+    The prompts of ``react`` and ``act`` are the same here and do not ask for thoughts.
 
     ## Action Space
     Any text: the answer and nothing else, apart from case, spaces around it and a full stop at its end.
@@ -37,19 +40,29 @@ class FirstStepsEnv(TextEnv):
     ## Observation Space
     Text: the question; after a wrong guess "Higher." or "Lower."; at the end whether the answer was right.
 
+    ## Starting State
+    A question, after three examples of its family with their answers, which are in no split.
+
     ## Reward
     1 for the right answer, else 0.
 
     ## Episode End
     Guesses end with the right one or the third, other tasks with their first step.
 
+    ## Information
+    As of every ``TextEnv``; ``info["examples"]`` of ``reset`` holds the examples as chat messages.
+
     ## Arguments
     * ``split``: ``"test"`` (default, 50 tasks of each family), ``"validation"`` (20) or ``"train"`` (400).
       No task is in two splits.
     * ``family``: one of ``"larger"``, ``"sort"``, ``"guess"``, ``"date"`` and ``"call"``; None for all.
     * ``render_mode``: None or ``"ansi"``.
+
+    ## Version History
+    * v0: first version; its ``env_version`` is "1".
     """
 
+    prompts = Path(__file__).parent / "prompts"
     name = "first_steps"
     env_version = "1"
     max_steps = 3
@@ -72,6 +85,10 @@ class FirstStepsEnv(TextEnv):
         """Return the one rule of the answers."""
         return POLICY
 
+    def examples(self) -> Sequence[Message]:
+        """Return three tasks of the running task's family with their answers, which are in no split."""
+        return _examples(self._state.step.family)
+
     async def _begin(self, task_id: str) -> str:
         self._state = _State(self._tasks[task_id])
         return self._state.step.statement
@@ -88,7 +105,7 @@ class FirstStepsEnv(TextEnv):
         guess = action.strip().removesuffix(".").strip()
         if guess not in step.candidates:
             return Outcome(f"Answer with one of {', '.join(step.candidates)} only.", action_kind="invalid")
-        return Outcome("Higher." if int(step.answer) > int(guess) else "Lower.")
+        return Outcome(compared(step.answer, guess))
 
     def oracle_action(self) -> str:
         """Return the answer."""
@@ -107,6 +124,11 @@ class FirstStepsEnv(TextEnv):
 @lru_cache
 def _tasks(split: str, families: tuple[str, ...]) -> dict[str, Step]:
     return tasks(split, families)
+
+
+@lru_cache
+def _examples(family: str) -> Sequence[Message]:
+    return examples(family)
 
 
 @lru_cache

@@ -3,14 +3,17 @@
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import islice, permutations
 
 import numpy as np
 
+from nlac_bench.types import Message
+
 SIZES: Mapping[str, int] = {"train": 400, "validation": 20, "test": 50}
 """Tasks of each family by split."""
-_SHARES = {"test": range(3), "validation": range(3, 5), "train": range(5, 10)}
-"""Tenths of all contents by split, so that no task is in two splits."""
+_SHARES = {"test": range(3), "validation": range(3, 5), "train": range(5, 9), "example": range(9, 10)}
+"""Tenths of all contents by split, so that no task is in two splits and none is an example."""
+_EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +33,15 @@ def _larger(rng: np.random.Generator) -> Step:
 
 
 WORDS = (
-    "anchor", "basket", "candle", "dragon", "engine", "forest", "garden", "hammer", "island", "jacket",
-    "kettle", "ladder", "magnet", "needle", "orange", "pencil", "quartz", "ribbon", "saddle", "tunnel",
-    "urchin", "velvet", "window", "yellow", "zipper",
+    "apple", "ball", "cat", "dog", "egg", "fish", "girl", "hat", "ice", "jam", "king", "lamp", "moon", "nest",
+    "orange", "pig", "queen", "rain", "sun", "tree", "wind", "yard", "zoo",
 )  # fmt: skip
 
 
 def _sort(rng: np.random.Generator) -> Step:
     orders = list(permutations(sorted(map(str, rng.choice(WORDS, 3, replace=False)))))
     words = orders[int(rng.integers(1, 6))]  # not yet sorted
-    statement = (
-        f"Sort these words alphabetically: {', '.join(words)}. Answer with the three words only, separated "
-        "by commas."
-    )
+    statement = f"Sort these words alphabetically: {', '.join(words)}."
     return Step("sort", statement, ", ".join(orders[0]), tuple(map(", ".join, orders)))
 
 
@@ -119,15 +118,38 @@ def tasks(split: str, families: Sequence[str]) -> dict[str, Step]:
     return {
         f"{split}/{family}/{number:03d}": step
         for family in families
-        for number, step in enumerate(_drawn(split, family))
+        for number, step in enumerate(islice(_drawn(split, family), SIZES[split]))
     }
 
 
+def examples(family: str) -> list[Message]:
+    """Return a conversation in which tasks of ``family`` that are in no split are answered rightly.
+
+    A number is guessed rightly at the second attempt.
+    """
+    messages: list[Message] = []
+    for step in islice(_drawn("example", family), _EXAMPLES):
+        messages.append({"role": "user", "content": step.statement})
+        if family == "guess":
+            wrong = next(number for number in step.candidates if number != step.answer)
+            messages += [
+                {"role": "assistant", "content": wrong},
+                {"role": "user", "content": compared(step.answer, wrong)},
+            ]
+        messages.append({"role": "assistant", "content": step.answer})
+    return messages
+
+
+def compared(answer: str, guess: str) -> str:
+    """Return what follows a wrong guess."""
+    return "Higher." if int(answer) > int(guess) else "Lower."
+
+
 def _drawn(split: str, family: str) -> Iterator[Step]:
-    """Yield different tasks of ``family`` whose contents belong to ``split``."""
+    """Yield different tasks of ``family`` whose contents belong to ``split``, as long as there are any."""
     rng = np.random.default_rng(zlib.crc32(f"{split}/{family}".encode()))
     seen: set[str] = set()
-    while len(seen) < SIZES[split]:
+    while True:
         step = FAMILIES[family](rng)
         content = _content(step)
         if zlib.crc32(content.encode()) % 10 in _SHARES[split] and step.statement + step.answer not in seen:
