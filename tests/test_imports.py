@@ -12,8 +12,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "nlac_bench"
 LAYERS = [
-    "simulators", "envs", "rollout", "learner", "agents", "baselines", "tiny", "harness", "stats", "training",
-    "leaderboards", "reports", "sweep", "cluster", "cli",
+    "simulators", "envs", "rollout", "learner", "agents", "baselines", "tiny", "pretrained", "harness",
+    "stats", "training", "leaderboards", "reports", "sweep", "cluster", "cli",
 ]  # fmt: skip
 SEEN_BY_ALL = {
     "child_process",
@@ -74,8 +74,8 @@ print(ids, heavy)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == (
-        "['nlac_bench/Math500Hard-v0', 'nlac_bench/ShopWorlds-v0', 'nlac_bench/TauAirline-v0', "
-        "'nlac_bench/TauRetail-v0', 'nlac_bench/TwentyQuestions-v0'] []"
+        "['nlac_bench/FirstSteps-v0', 'nlac_bench/Math500Hard-v0', 'nlac_bench/ShopWorlds-v0', "
+        "'nlac_bench/TauAirline-v0', 'nlac_bench/TauRetail-v0', 'nlac_bench/TwentyQuestions-v0'] []"
     )
 
 

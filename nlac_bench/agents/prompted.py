@@ -90,6 +90,7 @@ class _TextActor:
         messages = self._chat.messages
         if not messages:
             messages.append({"role": "system", "content": self._system(info)})
+            messages.extend(info.get("examples", ()))
         elif info.get("action_kind") in ("tool", "invalid"):
             observation = self._prompts.fill("tool_result", observation=observation)
         messages.append({"role": "user", "content": observation})

@@ -46,6 +46,7 @@ class _ToolActor:
             self._tools = tuple(info.get("tools", ()))
             system = self._prompts.fill("tool_calling", policy=str(info.get("policy", "")))
             messages.append({"role": "system", "content": system})
+            messages.extend(info.get("examples", ()))
         if self._open_call is None:
             messages.append({"role": "user", "content": observation})
         else:

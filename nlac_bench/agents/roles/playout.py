@@ -27,7 +27,7 @@ async def replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -
     """
     await env.areset(seed=transition.seed, options={"task_id": transition.task_id})
     observation = ""
-    for message in transition.state.messages[1:]:
+    for message in transition.state.played[1:]:
         if message["role"] == "assistant":
             observation, *_ = await env.astep(prompts.heard(str(message["content"]), transition.state))
         elif message["content"] != observation:

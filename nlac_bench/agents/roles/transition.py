@@ -15,6 +15,7 @@ class State:
     ``messages`` are alternating messages of the environment (role ``user``) and the policy; the first and the
     last are the environment's. The ``kind`` of an environment's message is ``tool`` for the result of a tool
     call, ``invalid`` after an invalid action, and ``message`` for text of a simulated user or of the task.
+    Messages of the kind ``example`` come before the episode and show the form of answers.
     """
 
     env: str
@@ -24,6 +25,11 @@ class State:
     prompt_ids: Sequence[int] | None = field(default=None, compare=False, repr=False)
     """The tokens of the policy's prompt, if the engine returned them. They keep earlier thoughts, which a
     chat template would remove."""
+
+    @property
+    def played(self) -> Sequence[Message]:
+        """The messages of the episode itself, without the examples before it."""
+        return [message for message in self.messages if message.get("kind") != "example"]
 
     @property
     def observation(self) -> str:
@@ -94,7 +100,9 @@ def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
         info: the ``info`` that ``reset`` returned.
     """
     first: Message = {"role": "user", "content": observation, "kind": "message"}
-    return State(env, str(info.get("policy", "")), tuple(info.get("tools", ())), (first,))
+    examples = ({**message, "kind": "example"} for message in info.get("examples", ()))
+    messages = (*examples, first)
+    return State(env, str(info.get("policy", "")), tuple(info.get("tools", ())), messages)
 
 
 def walk(episode: Episode, env: str, info: Mapping[str, object]) -> Iterator[tuple[State, Turn, State]]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from nlac_bench import tiny
+from nlac_bench import pretrained, tiny
 from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.replicas import replica_count
@@ -143,10 +143,21 @@ def engine_kind(model: str, base_url: str | None, kind: EngineKind) -> EngineKin
     """``kind``, or the engine that ``auto`` chooses; ``openai`` is for models on a server."""
     if kind != "auto":
         return kind
-    local = model in tiny.FOLDERS or "/" in model or Path(model).is_dir()
+    local = is_named(model) or "/" in model or Path(model).is_dir()
     return "openai" if base_url or not local else "hf"
 
 
 def local_model(name: str) -> str:
-    """Return ``name`` itself, or the folder of the embedded model of that name."""
+    """Return ``name`` itself, or the folder of the embedded or pretrained model of that name.
+
+    Raises:
+        MissingDataError: the pretrained model was not fetched.
+    """
+    if name in pretrained.MODELS:
+        return str(pretrained.path(name))
     return str(tiny.path(name)) if name in tiny.FOLDERS else name
+
+
+def is_named(model: str) -> bool:
+    """Return whether ``model`` is the name of an embedded or a pretrained model."""
+    return model in tiny.FOLDERS or model in pretrained.MODELS

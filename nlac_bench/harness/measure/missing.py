@@ -5,11 +5,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlac_bench import tiny
+from nlac_bench import pretrained
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs.datasets import official_folder
 from nlac_bench.errors import MissingDataError, NlacBenchError
-from nlac_bench.harness.measure.engines import engine_kind
+from nlac_bench.harness.measure.engines import engine_kind, is_named
 from nlac_bench.harness.measure.official_tasks import (
     NEEDS_USER,
     USER_FIX,
@@ -86,7 +86,9 @@ def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> li
         for package, fix in packages.items()
         if importlib.util.find_spec(package) is None
     ]
-    if results or name in tiny.FOLDERS or Path(name).is_dir():
+    if name in pretrained.MODELS and not (pretrained.model_folder(name) / "manifest.json").is_file():
+        results.append(Missing(f"the model {name}", f"run: nlac-bench data fetch {name}"))
+    if results or is_named(name) or Path(name).is_dir():
         return results
     if not _is_hub_id(name):
         advice = (

@@ -59,6 +59,7 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
     for task in tasks[:: max(1, len(tasks) // SAMPLED_TASKS)][:SAMPLED_TASKS]:
         observation, info = env.reset(seed=0, options={"task_id": task})
         rules = len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
+        rules += sum(len(message["content"]) for message in info.get("examples", ()))
         lengths, ended, rng = [len(observation)], False, np.random.default_rng(0)
         while not ended and len(lengths) <= MAX_STEPS:
             action = env.random_action(rng) if isinstance(env, PlainEnv) else env.oracle_action()
