@@ -15,7 +15,7 @@ PYTHON313 ?= $(shell for python in python3.13 $$HOME/.pyenv/versions/3.13.*/bin/
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run floors test test-quick test-slow test-all test-313 test-vllm test-vllm-engine test-vllm-servers lint format bench bench-short docs boards clean
+.PHONY: help setup run run-real smollm2 floors test test-quick test-slow test-all test-313 test-vllm test-vllm-engine test-vllm-servers lint format bench bench-short docs boards clean
 
 help: ## List the tasks
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -30,6 +30,12 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, write curve and report
 	$(BIN)/nlac-bench run --agent nlac --env tau_retail
 
+run-real: smollm2 ## Train a pretrained chat model of 135 million parameters with GRPO on small tasks
+	$(BIN)/nlac-bench run --agent grpo --model smollm2 --env first_steps
+
+smollm2: $(READY)
+	@$(BIN)/nlac-bench data verify smollm2 > /dev/null 2>&1 || $(BIN)/nlac-bench data fetch smollm2
+
 floors: $(READY) ## Play every environment with the oracle and the floor agents; print the table
 	$(BIN)/nlac-bench floors
 
@@ -41,7 +47,7 @@ test-quick: $(READY)
 	@$(BIN)/coverage report | sed -n '1,22p'
 	@echo "lines of nlac_bench that these tests run: $$($(BIN)/coverage report --format=total) %"
 
-test-slow: $(READY) ## Run the tests marked slow; print the 25 slowest
+test-slow: smollm2 ## Run the tests marked slow; print the 25 slowest
 	$(BIN)/python -m pytest $(PARALLEL) -m slow --durations=25
 
 test-all: $(READY) ## `make test`, `make test-slow` and `make bench-short`, one after the other

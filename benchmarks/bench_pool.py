@@ -25,7 +25,7 @@ from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.envs import registry
-from nlac_bench.harness.measure.tiny_defaults import CONCURRENCY, EASY
+from nlac_bench.harness.measure.model_defaults import CONCURRENCY, EASY
 from nlac_bench.learner.model import load_causal_lm
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sampling

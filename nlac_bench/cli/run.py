@@ -19,11 +19,11 @@ from nlac_bench.cli.run_files import write_run_files
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.missing import refuse_missing
+from nlac_bench.harness.measure.model_defaults import default_tasks, with_defaults
 from nlac_bench.harness.measure.new_templates import has_new_templates, play_new, taught_them
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.measure.stored import stored_config
-from nlac_bench.harness.measure.tiny_defaults import default_tasks, is_tiny, with_defaults
 from nlac_bench.harness.runs.configuration import ADVANCED, COMMAND_LINE, Resume, RunConfig, read_config
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, refuse_unrepeated, to_repeat
@@ -199,9 +199,7 @@ def completed(settings: dict[str, object], measure_only: bool, source: str) -> R
             f"agent {settings.get('agent')!r} is not trained, so it has no training settings; "
             f"agents that are trained: {', '.join(methods.names())}"
         )
-    if is_tiny(settings.get("model")):
-        settings = with_defaults(settings)
-    return RunConfig.from_mapping(settings, source)
+    return RunConfig.from_mapping(with_defaults(settings), source)
 
 
 def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:

@@ -12,7 +12,7 @@ from nlac_bench import tiny
 from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.harness.measure.engines import local_model
-from nlac_bench.harness.measure.tiny_defaults import is_tiny
+from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.tokenizer import Tokenizer

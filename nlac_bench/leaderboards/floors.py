@@ -15,9 +15,9 @@ from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import join
 from nlac_bench.errors import MissingError
+from nlac_bench.harness.measure.model_defaults import EASY
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import prepare
-from nlac_bench.harness.measure.tiny_defaults import EASY
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.leaderboards.entry import Entry

@@ -137,6 +137,13 @@ class TrainConfig(Settings):
         return self
 
     @property
+    def chosen_precision(self) -> Literal["fp32", "bf16"]:
+        """``precision``; ``auto`` depends on this machine. Engines that are trained compute in it, too."""
+        if self.precision == "auto":
+            return "bf16" if fast_bf16() else "fp32"
+        return self.precision
+
+    @property
     def needs_average(self) -> bool:
         """Whether a method that can keep a moving average of the weights uses it with these settings."""
         return True
@@ -173,7 +180,7 @@ class TrainConfig(Settings):
             weight_decay=self.weight_decay,
             max_grad_norm=self.max_grad_norm,
             warmup_steps=self.warmup_steps,
-            precision=("bf16" if fast_bf16() else "fp32") if self.precision == "auto" else self.precision,
+            precision=self.chosen_precision,
             micro_rows=self.micro_rows,
             activation_checkpointing=self.activation_checkpointing,
             reference=self.needs_reference,

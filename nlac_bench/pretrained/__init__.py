@@ -23,6 +23,6 @@ def path(name: str) -> Path:
     folder = model_folder(name)
     if not (folder / "manifest.json").is_file():
         raise MissingDataError(
-            f"the model {name} is not in the cache ({folder}); get it with: nlac-bench data fetch {name}"
+            f"the model {name} is not in the cache ({folder})", f"run: nlac-bench data fetch {name}"
         )
     return folder

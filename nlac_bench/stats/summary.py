@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nlac_bench.harness.measure.tiny_defaults import default_tasks
+from nlac_bench.harness.measure.model_defaults import default_tasks
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.stats.intervals import Floats, Interval, mean_interval, rate_interval
 from nlac_bench.stats.outcomes import Outcomes, outcomes_of, success_rate

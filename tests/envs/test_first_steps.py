@@ -109,7 +109,7 @@ def test_prompts_contain_the_rule_the_examples_and_the_question(style: Any) -> N
     agent = PromptedAgent(style, engine, prompts=prompt_files(None, env.prompts))  # type: ignore[arg-type]
     observation, info = env.reset(seed=0)
     asyncio.run(agent.begin(env, 0).act(observation, info))
-    system, *examples, question = engine.requests[0].messages
+    system, *examples, question = engine.requests[0].messages or ()
     assert system["content"] == env.policy() and question["content"] == observation
     assert [m["role"] for m in examples] == ["user", "assistant"] * (len(examples) // 2)
     assert examples == info["examples"]

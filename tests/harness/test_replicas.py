@@ -12,9 +12,9 @@ from nlac_bench import tiny
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.engines import policy_engine, policy_replicas
+from nlac_bench.harness.measure.model_defaults import with_defaults
 from nlac_bench.harness.measure.replicas import MOST, replica_count
 from nlac_bench.harness.measure.speed import MachineSpeed
-from nlac_bench.harness.measure.tiny_defaults import with_defaults
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.training.curve import latest

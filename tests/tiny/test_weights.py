@@ -12,7 +12,7 @@ from nlac_bench.agents.roles import codec, compact
 from nlac_bench.cli import app
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
 from nlac_bench.harness.measure.engines import engine_kind, local_model
-from nlac_bench.harness.measure.tiny_defaults import is_tiny
+from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from workshop.fingerprint import fingerprint
 

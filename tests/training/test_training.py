@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from nlac_bench import tiny
 from nlac_bench.cli import app
 from nlac_bench.harness.measure.estimate import estimate_of
+from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.measure.prepare import prepare
-from nlac_bench.harness.measure.tiny_defaults import is_tiny
 from nlac_bench.harness.measure.training_estimate import parameters_of
 from nlac_bench.harness.runs.configuration import ConfigError, RunConfig
 from nlac_bench.harness.runs.critiques import read_critiques, read_probes

@@ -12,8 +12,8 @@ from nlac_bench.agents.roles.transition import Transition, first_state
 from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure.estimate import estimate_of
+from nlac_bench.harness.measure.model_defaults import EASY
 from nlac_bench.harness.measure.prepare import Outline, Prepared, outline, prepare
-from nlac_bench.harness.measure.tiny_defaults import EASY
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT, split_tasks
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder

@@ -27,10 +27,14 @@ def policy_engine(config: RunConfig) -> Engine | None:
         raise ConfigError("--base-url needs --model NAME, the name of a model on that server")
     if config.servers is not None:
         return server_engine(config)
-    deterministic = config.train is not None and config.train.deterministic
+    trained: dict[str, Any] = {}
+    if config.train is not None:
+        # Learner and engine must round alike, whatever the dtype of the checkpoint is.
+        dtype = {"bf16": "bfloat16", "fp32": "float32"}[config.train.chosen_precision]
+        trained = {"deterministic": config.train.deterministic, "dtype": dtype}
     return make_engine(
-        config, config.model, config.base_url, config.engine, config.prices("price"), deterministic,
-        policy_replicas(config),
+        config, config.model, config.base_url, config.engine, config.prices("price"),
+        replicas=policy_replicas(config), **trained,
     )  # fmt: skip
 
 
@@ -83,6 +87,7 @@ def make_engine(
     price: tuple[float, float] | None,
     deterministic: bool = False,
     replicas: int = 1,
+    dtype: str = "auto",
 ) -> Engine:
     """Make an engine of ``kind`` for ``model``.
 
@@ -92,6 +97,7 @@ def make_engine(
         price: US dollars per million tokens (in, out).
         deterministic: compute each sample in its own batch (transformers engine only).
         replicas: number of processes that run the model (transformers engine only); 1 is this process.
+        dtype: of the weights, for models of this machine; ``auto`` is the checkpoint's.
 
     Raises:
         ConfigError: ``base_url`` is set for an engine that runs the model in this process.
@@ -123,11 +129,11 @@ def make_engine(
         if replicas > 1:
             from nlac_bench.rollout.engines.hf.process import start_pool
 
-            return start_pool(model, replicas, max_rows=rows, deterministic=deterministic)
-        return HFEngine.from_pretrained(model, max_rows=rows, deterministic=deterministic)
+            return start_pool(model, replicas, max_rows=rows, deterministic=deterministic, dtype=dtype)
+        return HFEngine.from_pretrained(model, max_rows=rows, deterministic=deterministic, dtype=dtype)
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 
-    return VLLMEngine(model, **vllm_options(config))
+    return VLLMEngine(model, dtype=dtype, **vllm_options(config))
 
 
 def vllm_options(config: RunConfig) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from nlac_bench import tiny
 from nlac_bench.envs.env_string import parse
+from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Outline, Prepared, outline
-from nlac_bench.harness.measure.tiny_defaults import is_tiny
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.driver import Driver
 

@@ -10,9 +10,9 @@ from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.env_string import join
 from nlac_bench.harness.measure.environment import Environments
+from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.measure.official_tasks import Sampled
 from nlac_bench.harness.measure.prepare import Outline
-from nlac_bench.harness.measure.tiny_defaults import is_tiny
 from nlac_bench.harness.runs.configuration import RunConfig
 
 CHARS_PER_TOKEN = 4.0

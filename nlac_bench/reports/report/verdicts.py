@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from nlac_bench import tiny
-from nlac_bench.harness.measure.tiny_defaults import default_tasks
+from nlac_bench.harness.measure.model_defaults import default_tasks
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.reports.report.page import as_sentence, shown
 from nlac_bench.reports.report.subjects import Measurement

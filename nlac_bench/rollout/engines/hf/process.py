@@ -124,7 +124,9 @@ class ProcessEngine:
         return slope
 
 
-def start_pool(model: str, replicas: int, *, max_rows: int, deterministic: bool = False) -> EnginePool:
+def start_pool(
+    model: str, replicas: int, *, max_rows: int, deterministic: bool = False, dtype: str = "auto"
+) -> EnginePool:
     """Start ``replicas`` engine processes and return them as one engine when all have loaded the model.
 
     Args:
@@ -132,13 +134,18 @@ def start_pool(model: str, replicas: int, *, max_rows: int, deterministic: bool 
         max_rows: as of ``HFEngine``, for all processes together.
         deterministic: as of ``HFEngine``. Each process then uses as many threads as an engine in this process
             would, because sums may depend on their number.
+        dtype: as of ``HFEngine.from_pretrained``.
 
     Raises:
         NlacBenchError: the model cannot be loaded, or a process ended while it was loading it.
     """
     check_model(model)
     threads = torch.get_num_threads() if deterministic else 1
-    options: dict[str, object] = {"max_rows": -(-max_rows // replicas), "deterministic": deterministic}
+    options: dict[str, object] = {
+        "max_rows": -(-max_rows // replicas),
+        "deterministic": deterministic,
+        "dtype": dtype,
+    }
     pool = EnginePool([ProcessEngine(model, threads=threads, **options) for _ in range(replicas)])
     try:
         _ = pool.tokenizer  # loaded meanwhile

@@ -1,4 +1,4 @@
-"""Default settings for ``--model tiny``: the easy level of the tasks, and training settings of its size."""
+"""Default settings for models of known size: the embedded ones, with easy tasks, and ``smollm2``."""
 
 import json
 from collections.abc import Mapping
@@ -39,6 +39,9 @@ TRAINING: Mapping[str, Any] = {
     "ema_tau": 0.05,
     "improvement_temperature": 0.0,  # at temperature 1 a model this small often writes malformed critiques
 }
+SMOLLM2: Mapping[str, Any] = {"budget": "steps=20", "lr": 2e-5}
+SMOLLM2_TOKENS = 64
+"""Tokens of an answer of ``smollm2``, which has a context of 2,048."""
 
 CONCURRENCY = 64
 """Number of concurrent episodes for each process that runs the model: a step of 64 rows takes hardly longer
@@ -75,26 +78,35 @@ def default_tasks(config: Mapping[str, Any]) -> str | None:
 
 
 def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``settings`` of a run with the embedded model; defaults complete those that are not given.
+    """Return ``settings`` of a run; defaults for its model complete those that are not given.
 
-    The embedded environments are played at the level that the model was trained on, unless the environment
-    string has its own arguments or the data are not embedded.
+    With an embedded model, the embedded environments are played at the level that it was trained on, unless
+    the environment string has its own arguments or the data are not embedded.
     """
+    if settings.get("model") == "smollm2":
+        return _trained({"max_tokens": SMOLLM2_TOKENS, **settings}, SMOLLM2)
+    if not is_tiny(settings.get("model")):
+        return dict(settings)
     completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], **settings}
     if "concurrency" not in completed:
         completed["concurrency"] = CONCURRENCY * _replicas(settings)
     name, arguments = envs.parse(str(settings.get("env", "")))
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = join(name, EASY[name])
-    if isinstance(settings.get("train"), Mapping):  # other values are reported by ``RunConfig``
-        config = methods.find(str(settings.get("agent"))).config_class
-        # A shared setting that the method declares again has a default of the method's own.
-        shared = [base.model_fields for base in config.__mro__[1:] if issubclass(base, Settings)]
-        own = {name for name in config.__annotations__ if any(name in fields for fields in shared)}
-        known = config.model_fields.keys() - own
-        defaults = {name: value for name, value in TRAINING.items() if name in known}
-        completed["train"] = {**defaults, **settings["train"]}
-    return completed
+    return _trained(completed, TRAINING)
+
+
+def _trained(settings: dict[str, Any], training: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``settings`` with the defaults of ``training`` that the method has."""
+    if not isinstance(settings.get("train"), Mapping):  # other values are reported by ``RunConfig``
+        return settings
+    config = methods.find(str(settings.get("agent"))).config_class
+    # A shared setting that the method declares again has a default of the method's own.
+    shared = [base.model_fields for base in config.__mro__[1:] if issubclass(base, Settings)]
+    own = {name for name in config.__annotations__ if any(name in fields for fields in shared)}
+    known = config.model_fields.keys() - own
+    defaults = {name: value for name, value in training.items() if name in known}
+    return {**settings, "train": {**defaults, **settings["train"]}}
 
 
 def _replicas(settings: Mapping[str, Any]) -> int:

@@ -1,0 +1,1 @@
+"""Tests with a real pretrained chat model, SmolLM2-135M-Instruct."""
