@@ -77,7 +77,7 @@ def test_no_content_is_in_two_splits_or_in_an_example() -> None:
     for task in env.task_ids[::50]:
         _, info = env.reset(options={"task_id": task})
         asked = [m["content"] for m in info["examples"] if m["role"] == "user"]
-        assert len(asked) >= 3 and not seen & Counter(" ".join(sorted(a.split())) for a in asked)
+        assert asked and not seen & Counter(" ".join(sorted(a.split())) for a in asked)
 
 
 def test_a_random_policy_wins_by_chance_only() -> None:

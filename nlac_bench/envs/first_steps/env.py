@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.first_steps.tasks import FAMILIES, SIZES, Step, compared, examples, matches, tasks
+from nlac_bench.envs.first_steps.tasks import FAMILIES, SIZES, Step, compared, example, matches, tasks
 from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.types import Message
 
@@ -41,7 +41,7 @@ class FirstStepsEnv(TextEnv):
     Text: the question; after a wrong guess "Higher." or "Lower."; at the end whether the answer was right.
 
     ## Starting State
-    A question, after three examples of its family with their answers, which are in no split.
+    A question, after an example of its family with its answer, which is in no split.
 
     ## Reward
     1 for the right answer, else 0.
@@ -50,7 +50,7 @@ class FirstStepsEnv(TextEnv):
     Guesses end with the right one or the third, other tasks with their first step.
 
     ## Information
-    As of every ``TextEnv``; ``info["examples"]`` of ``reset`` holds the examples as chat messages.
+    As of every ``TextEnv``; ``info["examples"]`` of ``reset`` holds the example as chat messages.
 
     ## Arguments
     * ``split``: ``"test"`` (default, 50 tasks of each family), ``"validation"`` (20) or ``"train"`` (400).
@@ -86,8 +86,8 @@ class FirstStepsEnv(TextEnv):
         return POLICY
 
     def examples(self) -> Sequence[Message]:
-        """Return three tasks of the running task's family with their answers, which are in no split."""
-        return _examples(self._state.step.family)
+        """Return a task of the running task's family with its answer, which is in no split."""
+        return _example(self._state.step.family)
 
     async def _begin(self, task_id: str) -> str:
         self._state = _State(self._tasks[task_id])
@@ -127,8 +127,8 @@ def _tasks(split: str, families: tuple[str, ...]) -> dict[str, Step]:
 
 
 @lru_cache
-def _examples(family: str) -> Sequence[Message]:
-    return examples(family)
+def _example(family: str) -> Sequence[Message]:
+    return example(family)
 
 
 @lru_cache
