@@ -20,9 +20,8 @@ class PPO(OnPolicy[PpoConfig]):
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
         """Compute values, GAE over each episode's tokens and whitened advantages; then take clipped steps."""
-        sequences = self.advantages(episodes)
-        batches = self.mini_batches(sequences)
-        metrics = self.take_steps(self.epochs(batches, self.config.num_epochs), self.loss, max_steps)
+        batches = self.epochs(self.advantages(episodes), self.config.num_epochs)
+        metrics = self.take_steps(batches, self.loss, max_steps)
         return metrics | {"mean_return": sum(sum(rewards_of(e)) for e in episodes) / len(episodes)}
 
     def advantages(self, episodes: Sequence[Episode]) -> list[TokenSequence]:
@@ -83,7 +82,7 @@ class PPO(OnPolicy[PpoConfig]):
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             assert micro.old_values is not None and micro.returns is not None
-            policy, metrics = self.surrogate(outputs, micro, mean, c.clip_ratio)
+            policy, metrics = self.surrogate(outputs, micro, mean, c.clip_ratio, c.clip_ratio)
             value_BT = losses.value_loss(
                 outputs.values_BT, micro.old_values, micro.returns, clip=c.value_clip
             )

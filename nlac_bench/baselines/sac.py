@@ -1,7 +1,8 @@
 """Soft actor-critic (SAC; Haarnoja et al. 2018) per turn: NLAC with a scalar instead of a language critic.
 
 The policy does not use the critic's gradient. It samples N actions and learns the one with the
-highest Q by NLAC's loss, so that the two algorithms differ only in the critic.
+highest Q by NLAC's loss, so that the two algorithms differ only in the critic. With ``actor = "softmax"`` it
+learns all of them by the weights softmax(Q / α), which is the policy that the targets with α evaluate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,12 +66,12 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
         lesson.candidates = [action for action in drawn if action is not None]
 
     def step(self, lessons: Sequence[SacLesson]) -> Metrics | None:
-        """Fit Q to its targets, distil the best candidates and update the replay's priorities."""
+        """Fit Q to its targets, distil the improved policy and update the replay's priorities."""
         targets = self.targets(lessons)
         critic = [s for i in targets if (s := self.encoder.played(lessons[i], i)) is not None]
-        policy = self.best_candidates(lessons)
+        policy = self.improved(lessons)
         errors_N = torch.zeros(len(lessons))
-        loss = q_loss(self.config, critic, tokens(policy), targets, errors_N)
+        loss = q_loss(self.config, critic, tokens(policy, weighted=True), targets, errors_N)
         metrics = self.descend([*critic, *policy], loss, errors_N)
         self.replay.update(
             [lessons[s.group_id].index for s in critic], [float(errors_N[s.group_id]) for s in critic]
@@ -106,8 +107,12 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
         )
         return dict(zip(known, y_N.tolist(), strict=True))
 
-    def best_candidates(self, lessons: Sequence[SacLesson]) -> list[TokenSequence]:
-        """Return for each lesson the sequence of the candidate with the largest min(Q₁, Q₂)."""
+    def improved(self, lessons: Sequence[SacLesson]) -> list[TokenSequence]:
+        """Return the candidates that the policy learns: the best one by min(Q₁, Q₂), or all by softmax.
+
+        The weights of a lesson's candidates are softmax(min(Q₁, Q₂) / α). They were sampled from π, so the
+        policy moves towards π · exp(Q / α) (Haarnoja et al. 2018, with π as the prior).
+        """
         offered: list[tuple[int, Action, TokenSequence]] = []
         for i, lesson in enumerate(lessons):
             for action in lesson.candidates:
@@ -115,15 +120,23 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
                 if sequence is not None:
                     offered.append((i, action, sequence))
         q1, q2 = self.q_values([sequence for *_, sequence in offered])
-        best: dict[int, tuple[float, int]] = {}
+        groups: dict[int, list[int]] = {}
         for number, (i, _, _) in enumerate(offered):
-            worth = min(q1[number], q2[number])
-            if i not in best or worth > best[i][0]:
-                best[i] = worth, number
+            groups.setdefault(i, []).append(number)
         chosen = []
-        for i, (_, number) in best.items():
-            lessons[i].proposed = offered[number][1]
-            chosen.append(replace(offered[number][2], group_id=i))
+        for i, numbers in groups.items():
+            worth_N = torch.tensor([min(q1[n], q2[n]) for n in numbers], dtype=torch.float64)
+            best = int(worth_N.argmax())  # the first of equal ones
+            lessons[i].proposed = offered[numbers[best]][1]
+            if self.config.actor == "softmax":
+                shares = (worth_N / self.config.alpha).softmax(0).tolist()
+            else:
+                shares = [float(n == best) for n in range(len(numbers))]
+            chosen += [
+                replace(offered[n][2], group_id=i, weight=w)
+                for n, w in zip(numbers, shares, strict=True)
+                if w
+            ]
         return chosen
 
     def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:

@@ -48,7 +48,7 @@ class PolicyModel(nn.Module):
 
     def __init__(self, causal_lm: nn.Module, heads: Sequence[Head] = ()) -> None:
         super().__init__()
-        self.causal_lm = causal_lm
+        self.causal_lm = without_dropout(causal_lm)
         hidden = causal_lm.config.get_text_config().hidden_size  # type: ignore[union-attr, operator]
         self.heads = nn.ModuleDict({name: nn.Linear(hidden, 1) for name in heads})
         for name, head in self.heads.items():
@@ -114,6 +114,22 @@ def _attention_mask(segment_ids_BT: Tensor) -> Tensor:
     # Padding (segment 0) attends to itself and earlier padding, since softmax over no positions is NaN.
     causal_TT = torch.ones(length, length, dtype=torch.bool, device=segment_ids_BT.device).tril()
     return (same_BTT & causal_TT)[:, None]
+
+
+def without_dropout(model: nn.Module) -> nn.Module:
+    """Switch dropout off in ``model``, in training mode too, and return it.
+
+    With dropout the learner's log-probabilities would differ from the engine's, and from its own of a moment
+    before: ratios would not begin at 1, and every push of weights would be refused. Transformers keep the
+    rates in modules (GPT-2) or in attributes of attention layers and blocks (Qwen2, StarCoder2).
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if isinstance(value, float) and "drop" in name:
+                setattr(module, name, 0.0)
+    return model
 
 
 def load_causal_lm(path: str | os.PathLike[str]) -> nn.Module:

@@ -167,6 +167,6 @@ class ReplayTrainer(ABC, Generic[C, L]):
         self.resources.push(self.version)
 
 
-def tokens(sequences: Sequence[TokenSequence]) -> float:
-    """Return the number of trained tokens in ``sequences``, at least 1."""
-    return max(1.0, float(sum(sum(s.loss_mask) for s in sequences)))
+def tokens(sequences: Sequence[TokenSequence], weighted: bool = False) -> float:
+    """Return the number of trained tokens in ``sequences``, at least 1; ``weighted`` by their sequences."""
+    return max(1.0, float(sum(sum(s.loss_mask) * (s.weight if weighted else 1.0) for s in sequences)))

@@ -11,12 +11,13 @@ from nlac_bench.envs.text_env import TextEnv
 
 @dataclass(frozen=True, slots=True)
 class Playout:
-    """A continuation: the environment's answers to the action and to later ones, whether it succeeded, and
-    the reward of the whole episode."""
+    """A continuation: the environment's answers to the action and to later ones, whether it succeeded, the
+    reward of the whole episode, and whether the episode ended (if not, it was cut and has no outcome)."""
 
     observations: list[str]
     success: bool
     reward: float
+    ended: bool
 
 
 async def replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -> TextEnv | None:
@@ -49,4 +50,4 @@ async def play_on(
         observation, reward, terminated, cut, info = await env.astep(turn.text)
         observations.append(observation)
         total += float(reward)
-    return Playout(observations, terminated and bool(info.get("success")), total)
+    return Playout(observations, terminated and bool(info.get("success")), total, terminated)
