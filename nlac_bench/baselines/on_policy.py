@@ -157,7 +157,7 @@ class OnPolicy(ABC, Generic[C]):
     def read(
         self, what: Callable[[TokenBatch], Tensor], sequences: Sequence[TokenSequence]
     ) -> dict[int, Tensor]:
-        """Return the output of ``what``, a method of the learner, at each sequence's trained tokens.
+        """Return the output of ``what``, such as ``learner.logprobs``, at each sequence's trained tokens.
 
         The keys are the sequences' ``group_id``.
         """

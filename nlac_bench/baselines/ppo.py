@@ -38,7 +38,7 @@ class PPO(OnPolicy[PpoConfig]):
         beyond = sum(map(len, played))
         cut = {i: self.left_in(e, beyond + i) for i, e in enumerate(episodes) if e.truncated}
         left = {i: s for i, s in cut.items() if s is not None}
-        values = self.read(self.learner.values, [*whole, *left.values()])
+        values = self.read(self.values, [*whole, *left.values()])
         sequences: list[TokenSequence] = []
         for i, (episode, turns) in enumerate(zip(episodes, played, strict=True)):
             pairs: list[tuple[TokenSequence, float]] = []
@@ -69,6 +69,10 @@ class PPO(OnPolicy[PpoConfig]):
                 )
         return self._whitened(sequences)
 
+    def values(self, batch: TokenBatch) -> Tensor:
+        """Return the value of the state in which each token was sampled, ``[B, T]``."""
+        return self.learner.scalars(batch, ["value"])[..., 0]
+
     def _whitened(self, sequences: list[TokenSequence]) -> list[TokenSequence]:
         """Normalise advantages to mean 0 and variance 1 over the iteration's tokens."""
         flat_1T = torch.tensor([a for s in sequences for a in s.advantages or ()])[None]
@@ -84,7 +88,7 @@ class PPO(OnPolicy[PpoConfig]):
             assert micro.old_values is not None and micro.returns is not None
             policy, metrics = self.surrogate(outputs, micro, mean, c.clip_ratio, c.clip_ratio)
             value_BT = losses.value_loss(
-                outputs.values_BT, micro.old_values, micro.returns, clip=c.value_clip
+                outputs.scalar_BT("value"), micro.old_values, micro.returns, clip=c.value_clip
             )
             metrics["value_loss"] = mean(value_BT, micro.loss_mask)
             total = policy + c.value_coef * metrics["value_loss"]

@@ -146,7 +146,7 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
         batch = share.packed(sequences, self.config.row_tokens)
         last_BT = last_tokens(batch)
         numbers = batch.group_id[last_BT].tolist()
-        q1, q2 = self.learner.q_values(batch, ("q1", "q2"))[last_BT].T.tolist()
+        q1, q2 = self.learner.scalars(batch, ("q1", "q2"))[last_BT].T.tolist()
         return dict(zip(numbers, q1, strict=True)), dict(zip(numbers, q2, strict=True))
 
 
@@ -168,7 +168,7 @@ def q_loss(
     def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
         own_BT = last_tokens(batch) & (batch.mask_of("critic") != 0)
         y_BT = y_N.to(batch.ids.device)[batch.group_id]
-        q1_BT, q2_BT = outputs.q_BT("q1"), outputs.q_BT("q2")
+        q1_BT, q2_BT = outputs.scalar_BT("q1"), outputs.scalar_BT("q2")
         each_BT = losses.twin_q_loss(q1_BT, q2_BT, y_BT) * own_BT
         delta_BT = (((q1_BT - y_BT).abs() + (q2_BT - y_BT).abs()) / 2 * own_BT).detach()
         errors_N.index_add_(0, batch.group_id.flatten().cpu(), delta_BT.flatten().cpu())

@@ -78,7 +78,7 @@ def episode(
 def test_ppo_steps_are_the_policys_tokens_across_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two turns of two and one tokens, values 0.5 everywhere, γ = 1, λ = 0.5, reward 1 at the end."""
     ppo: PPO = make("ppo", gae_lambda=0.5)
-    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
     monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
     first, second = ppo.advantages([episode("t", [0.0, 1.0], [2, 1])])
     # δ = 0, 0, 1 − 0.5; A₃ = 0.5, A₂ = 0.5 · 0.5, A₁ = 0.5 · 0.25: nothing is counted between the turns
@@ -90,7 +90,7 @@ def test_ppo_steps_are_the_policys_tokens_across_turns(monkeypatch: pytest.Monke
 
 def test_ppo_bootstraps_a_cut_and_not_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     ppo: PPO = make("ppo", gae_lambda=1.0)
-    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
     monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
     (ended,) = ppo.advantages([episode("t", [0.0], [1])])
     (cut,) = ppo.advantages([episode("t", [0.0], [1], cut=True)])
@@ -100,7 +100,7 @@ def test_ppo_bootstraps_a_cut_and_not_an_end(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_ppo_keeps_the_reward_of_a_turn_that_is_too_long_to_train_on(monkeypatch: pytest.MonkeyPatch) -> None:
     ppo: PPO = make("ppo", gae_lambda=1.0, max_response_length=2)
-    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
     monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
     (kept,) = ppo.advantages([episode("t", [0.0, 1.0], [1, 3])])
     assert kept.returns is not None and kept.returns[-1] == pytest.approx(1.0)
