@@ -53,8 +53,6 @@ class NLRL(Monitored[NlrlConfig]):
 
     def __init__(self, resources: Resources[NlrlConfig]) -> None:
         super().__init__(resources, NlrlSpeaker)
-        self.played = 0
-        """Environment steps of this iteration's continuations."""
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
         """Run one iteration: evaluate new (s, a), train the value role, improve, train the policy.
@@ -78,9 +76,7 @@ class NLRL(Monitored[NlrlConfig]):
         lessons = await self.asked(lessons, self.choose_all)
         self.keep(lessons)
         policy = await self.train([replace(lesson, target=None) for lesson in lessons])
-        played, self.played = self.played, 0
-        metrics = both(value, policy) | {"extra_env_steps": float(played)}
-        return metrics | self.ended(lessons)
+        return both(value, policy) | self.ended(lessons)
 
     async def train(self, lessons: Sequence[Lesson]) -> Metrics:
         """Take the gradient steps of L1 and L2 on ``lessons``, and sync the weights."""
@@ -94,11 +90,9 @@ class NLRL(Monitored[NlrlConfig]):
         note_real_futures(new, episode, self.speaking.prompts)
         return new
 
-    async def evaluate_all(self, lessons: Sequence[Lesson]) -> int:
-        """Evaluate every (s, a); return the environment steps of the continuations."""
-        before = self.played
+    async def evaluate_all(self, lessons: Sequence[Lesson]) -> None:
+        """Evaluate every (s, a)."""
         await self.speaking.each(lessons, self.evaluate)
-        return self.played - before
 
     async def evaluate(self, lesson: Lesson) -> None:
         """Sample V(s, a) ~ G(· | s, a, d⁽¹⁾…d⁽ᴷ⁾) from K continuations.
@@ -111,12 +105,10 @@ class NLRL(Monitored[NlrlConfig]):
         futures = real_future_of(t)
         missing = range(len(futures), self.config.num_futures)
         env = await self.resources.reached(t) if missing else None
-        self.played += t.step if missing else 0
         if env is not None:
             for k in missing:
                 seed = derive_seed(self.resources.seed, self.replay.iteration, t.seed, t.step, k)
                 playout = await self.resources.play_on(env.fork(), t, t.action, seed)
-                self.played += len(playout.observations)
                 if playout.ended:
                     told = playout.observations, playout.success, playout.reward
                     futures.append(self.speaking.prompts.hindsight(*told))
@@ -135,10 +127,9 @@ class NLRL(Monitored[NlrlConfig]):
         rng = np.random.default_rng(derive_seed(self.resources.seed, self.replay.iteration))
         return [valued[i] for i in rng.permutation(len(valued))]
 
-    async def choose_all(self, lessons: Sequence[Lesson]) -> int:
-        """Choose an action for every s; take no environment steps."""
+    async def choose_all(self, lessons: Sequence[Lesson]) -> None:
+        """Choose an action for every s."""
         await self.speaking.each(lessons, self.choose)
-        return 0
 
     async def choose(self, lesson: Lesson) -> None:
         """Sample a₁…a_N ~ π(· | s) and V(s, a) in the value role, and let the picker choose the best.

@@ -33,8 +33,9 @@ class OnPolicy(ABC, Generic[C]):
     """An ``Algorithm`` that learns from new episodes, syncs the weights and discards the episodes.
 
     A subclass implements ``learn``, usually with ``turns`` (episodes as token sequences), ``mini_batches``,
-    ``take_steps`` and a loss. Each turn is one sequence of prompt and action; the loss mask is 1 on the
-    tokens that the policy sampled. Its ``group_id`` is its index in the iteration.
+    ``take_steps`` and a loss, and ``prepare`` if it asks the roles about the episodes. Each turn is one
+    sequence of prompt and action; the loss mask is 1 on the tokens that the policy sampled. Its ``group_id``
+    is its index in the iteration.
     """
 
     def __init__(self, resources: Resources[C]) -> None:
@@ -42,6 +43,7 @@ class OnPolicy(ABC, Generic[C]):
         self.version = self.too_long = 0
         self._env, self._info = resources.env_info()
         self._format = ChatFormat(resources.tokenizer)
+        self.speaking = resources.speaking()
         self._learned: list[TokenSequence] = []
 
     def __getstate__(self) -> dict[str, object]:
@@ -63,10 +65,14 @@ class OnPolicy(ABC, Generic[C]):
                 f"{type(self).__name__} learns on policy and needs new episodes in every iteration; "
                 "it cannot train offline"
             )
+        await self.prepare(episodes)
         metrics = await self.resources.learn(lambda: self.learn(episodes, max_steps))
         self.sync()
         too_long, self.too_long = self.too_long, 0
-        return metrics | {"too_long": float(too_long)}
+        return metrics | {"too_long": float(too_long)} | self.speaking.shares()
+
+    async def prepare(self, episodes: Sequence[Episode]) -> None:
+        """Ask the roles (``self.speaking``) about ``episodes`` before ``learn``; by default does nothing."""
 
     def remember(self, episodes: Sequence[Episode]) -> int:
         """Raise an error, because an on-policy algorithm does not keep episodes.
@@ -166,10 +172,14 @@ class OnPolicy(ABC, Generic[C]):
         values_N, numbers_N = what(batch)[own_BT], batch.group_id[own_BT]
         return {s.group_id: values_N[numbers_N == s.group_id] for s in sequences}
 
+    def learned(self, sequences: Sequence[TokenSequence]) -> None:
+        """Note the sequences that are trained on, for ``probe``."""
+        self._learned = list(sequences)
+
     def mini_batches(self, sequences: Sequence[TokenSequence], epoch: int = 0) -> list[TokenBatch]:
         """Shuffle ``sequences`` by seed, iteration and ``epoch``; pack ``mini_batch_size`` of them into each
         batch, or all into one if it is 0."""
-        self._learned = list(sequences)
+        self.learned(sequences)
         key = (self.version, "batches", *([epoch] if epoch else []))
         rng = np.random.default_rng(derive_seed(self.resources.seed, *key))
         order, size = rng.permutation(len(sequences)), self.config.mini_batch_size or max(1, len(sequences))

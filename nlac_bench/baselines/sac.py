@@ -52,10 +52,9 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
         """Return whether the policy's prompt, which both losses need, is short enough to be trained on."""
         return self.encoder.policy_fits(transition)
 
-    async def ask(self, lessons: Sequence[SacLesson]) -> int:
+    async def ask(self, lessons: Sequence[SacLesson]) -> None:
         """Sample a′ and the candidates; the learner computes their values in ``step``."""
         await self.speaking.each(lessons, self.sample_actions)
-        return 0
 
     async def sample_actions(self, lesson: SacLesson) -> None:
         """Sample a′ ~ π(· | s′) and a₁…a_N ~ π(· | s)."""

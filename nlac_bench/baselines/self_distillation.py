@@ -27,10 +27,9 @@ class SelfDistillation(Monitored[SelfDistillationConfig]):
         self.sync()
         return metrics | self.ended(lessons) | shares_of(lessons)
 
-    async def ask(self, lessons: Sequence[Lesson]) -> int:
+    async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Criticise and refine the played actions, with their real futures."""
         await ask(lessons, self.speaking, self.config, replayed, real_future)
-        return 0
 
     def transitions(self, episode: Episode) -> list[Transition]:
         """Return the transitions with their real futures."""

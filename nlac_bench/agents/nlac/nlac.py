@@ -48,10 +48,9 @@ class NLAC(Monitored[NlacConfig]):
         self.sync()
         return metrics | self.ended(lessons) | shares_of(lessons)
 
-    async def ask(self, lessons: Sequence[Lesson]) -> int:
-        """Sample the target of L1 and the action of L2 for each lesson; take no environment steps."""
+    async def ask(self, lessons: Sequence[Lesson]) -> None:
+        """Sample the target of L1 and the action of L2 for each lesson."""
         await ask(lessons, self.speaking, self.config, PROPOSE[self.config.refine_source], self.futures)
-        return 0
 
     async def read(self, lesson: Lesson) -> None:
         """Criticise and refine the played action, to measure the critic."""
