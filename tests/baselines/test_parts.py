@@ -29,7 +29,7 @@ from nlac_bench.baselines.rft import RFT
 from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens, q_loss
 from nlac_bench.baselines.self_distillation import SelfDistillation, real_future
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.harness.measure.tiny_defaults import with_defaults
+from nlac_bench.harness.measure.model_defaults import with_defaults
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.engine import Sample, Sampling
@@ -70,6 +70,13 @@ def episode(
         for i, (reward, size) in enumerate(zip(rewards, sizes, strict=True))
     ]  # fmt: skip
     return Episode("signal", task, 0, 0, "red", turns, not cut, cut, None if cut else rewards[-1] > 0)
+
+
+def tiny_defaults(name: str) -> dict[str, Any]:
+    """The training settings that ``--model tiny`` gives a method."""
+    run = {"agent": name, "env": "tau_retail", "model": "tiny", "train": {}}
+    found: dict[str, Any] = with_defaults(run)["train"]
+    return found
 
 
 # --- PPO ----------------------------------------------------------------------------------------------
@@ -308,9 +315,9 @@ def test_grpo_takes_one_step_for_each_batch_unless_told_otherwise() -> None:
     assert make("grpo").learn(played, None)["gradient_steps"] == 1
     assert make("grpo", mini_batch_size=10).learn(played, None)["gradient_steps"] == 4
     assert make("grpo", num_epochs=3).learn(played, None)["gradient_steps"] == 3
-    tiny = with_defaults({"agent": "grpo", "env": "tau_retail", "model": "tiny", "train": {}})["train"]
+    tiny = tiny_defaults("grpo")
     assert "mini_batch_size" not in tiny and "lr" in tiny
-    assert with_defaults({"agent": "rft", "env": "tau_retail", "train": {}})["train"]["mini_batch_size"] == 32
+    assert tiny_defaults("rft")["mini_batch_size"] == 32
 
 
 @pytest.mark.parametrize(("high", "clipped"), [(None, 1.0), (0.5, 0.0)])
@@ -438,9 +445,9 @@ def test_sacs_average_has_moved_after_forty_steps() -> None:
     """``--model tiny`` keeps the method's own rate."""
     tau = getattr(BUILT_IN["sac"].config({}), "ema_tau")  # noqa: B009
     assert 1 - (1 - tau) ** 40 > 0.95
-    tiny = with_defaults({"agent": "sac", "env": "tau_retail", "model": "tiny", "train": {}})["train"]
+    tiny = tiny_defaults("sac")
     assert "ema_tau" not in tiny
-    assert with_defaults({"agent": "nlac", "env": "tau_retail", "train": {}})["train"]["ema_tau"] == 0.05
+    assert tiny_defaults("nlac")["ema_tau"] == 0.05
 
 
 def test_sac_weighs_what_was_played_and_keeps_its_tokens() -> None:
