@@ -79,9 +79,10 @@ class NLRL(Monitored[NlrlConfig]):
         return both(value, policy) | self.ended(lessons)
 
     async def train(self, lessons: Sequence[Lesson]) -> Metrics:
-        """Take the gradient steps of L1 and L2 on ``lessons``, and sync the weights."""
+        """Take the gradient steps of L1 and L2 on ``lessons``, and sync the weights if they changed."""
         metrics = await self.resources.learn(lambda: self.steps(lessons, partial(step, self)))
-        self.sync()
+        if metrics["gradient_steps"]:
+            self.sync()
         return metrics
 
     def transitions(self, episode: Episode) -> list[Transition]:
