@@ -8,14 +8,15 @@ that an algorithm needs:
   further ones from a state of an episode; ``Driver(resources.agent, resources.make_env)`` plays whole ones.
 - **Sample from a role.** ``resources.engine.sample(SampleRequest(messages=..., role=...))``, with messages
   of ``resources.prompts``, answers in one of the model's roles (policy, successor, evaluator, ...).
-  ``nlac_bench.agents.roles.speaker.Speaker`` does so and parses the answers.
+  ``resources.speaking()`` makes speakers, which do so and parse the answers.
 - **Learn.** ``resources.learner``: ``forward_backward(batch, loss)`` accumulates gradients,
   ``optim_step()`` applies them, ``ema_update(tau)`` updates the moving average. ``await
   resources.learn(steps)`` calls the function that does so.
 - **Sync.** ``Resources.push`` copies the learner's weights to the engine, which checks them.
-- **Count.** The engine counts the tokens of each role; the loop counts the environment steps of the episodes
-  that it plays. ``update`` reports the rest in its metrics: ``gradient_steps`` (required) and
-  ``extra_env_steps`` (of episodes that the algorithm plays itself). Budgets are based on these counts.
+- **Count.** The engine counts the tokens of each role, the loop the environment steps of the episodes that it
+  plays, and ``reached`` and ``play_on`` their own. ``update`` reports the rest in its metrics:
+  ``gradient_steps`` (required), and ``extra_env_steps`` of episodes that the algorithm plays with a driver of
+  its own. Budgets are based on these counts.
 - **Keep.** An algorithm with a language critic passes its texts to ``Resources.keep_critiques``, and
   implements ``ReadsStates``.
 
@@ -24,7 +25,7 @@ by token, ``nlac_bench.agents.nlac.replay_trainer.ReplayTrainer`` one for algori
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -32,6 +33,8 @@ from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.agents.roles.playout import Playout, play_on, replayed
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
+from nlac_bench.agents.roles.speaker import Speaker, samplings
+from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.learner.config import TrainConfig
@@ -40,6 +43,7 @@ from nlac_bench.learner.outputs import Metrics
 from nlac_bench.learner.source import push
 from nlac_bench.rollout.engines.engine import Slot, TrainableEngine
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.rollout.meter import StepMeter
 from nlac_bench.types import Episode
 
 C = TypeVar("C", bound=TrainConfig)
@@ -54,7 +58,7 @@ async def at_once(steps: Callable[[], Metrics]) -> Metrics:
     return steps()
 
 
-async def whole(items: Sequence[Any], unit: int, sample: Callable[[Sequence[Any]], Awaitable[int]]) -> int:
+async def whole(items: Sequence[Any], unit: int, sample: Callable[[Sequence[Any]], Awaitable[None]]) -> int:
     """Call ``sample`` with all ``items``; return their number."""
     await sample(items)
     return len(items)
@@ -78,12 +82,13 @@ class Resources(Generic[C]):
         learn: calls the function that takes the gradient steps of an ``update``. It returns when the engine
             may get new weights: with ``train.max_staleness=1``, episodes are played in the meantime.
         in_parts: called with the items of an update, the number of items of a mini-batch and a function that
-            samples what a part of them needs and returns its own environment steps. It processes as many as
-            a budget of tokens or environment steps allows, and returns their number.
+            samples what a part of them needs. It processes as many as a budget of tokens or environment steps
+            allows, and returns their number.
         slots: the slots that the method samples from; by default ``policy``, and ``target`` if the learner
             keeps a moving average.
         done: returns the share of the training that is over, from 0 to 1, for schedules.
         make_validation_env: makes the environment with the validation tasks; None if ``make_env`` has them.
+        steps: counts the environment steps of ``reached`` and ``play_on``.
     """
 
     config: C
@@ -96,12 +101,13 @@ class Resources(Generic[C]):
     concurrency: int
     keep_critiques: Callable[[Sequence[CritiqueRecord]], None] = lambda records: None
     learn: Callable[[Callable[[], Metrics]], Awaitable[Metrics]] = at_once
-    in_parts: Callable[[Sequence[Any], int, Callable[[Sequence[Any]], Awaitable[int]]], Awaitable[int]] = (
+    in_parts: Callable[[Sequence[Any], int, Callable[[Sequence[Any]], Awaitable[None]]], Awaitable[int]] = (
         whole
     )
     slots: Sequence[Slot] | None = None
     done: Callable[[], float] = lambda: 0.0
     make_validation_env: Callable[[], TextEnv] | None = None
+    steps: StepMeter = field(default_factory=StepMeter)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -113,6 +119,20 @@ class Resources(Generic[C]):
         env = self.make_env()
         _, info = env.reset(seed=0)
         return env.name, info
+
+    def speaking(
+        self, improvement_temperature: float | None = None, speaker_type: type[Speaker] = Speaker
+    ) -> Speaking:
+        """Return what samples answers in all roles, with the temperature of training episodes.
+
+        Args:
+            improvement_temperature: of evaluator, refiner and picker, if it is another one.
+            speaker_type: makes the speakers.
+        """
+        c = self.config
+        improvement = c.temperature if improvement_temperature is None else improvement_temperature
+        sampling = samplings(c.temperature, improvement, c.max_response_length)
+        return Speaking(self.engine, self.prompts, *sampling, self.seed, self.concurrency, speaker_type)
 
     def push(self, version: int) -> None:
         """Copy the learner's weights of ``slots`` to the engine.
@@ -135,6 +155,7 @@ class Resources(Generic[C]):
         env = self.make_env()
         if self.make_validation_env is not None and transition.task_id not in env.task_ids:
             env = self.make_validation_env()
+        self.steps.add(transition.step)
         return await replayed(env, transition, self.prompts)
 
     async def play_on(self, env: TextEnv, transition: Transition, action: str, seed: int) -> Playout:
@@ -142,7 +163,9 @@ class Resources(Generic[C]):
 
         The policy plays to the end of the episode, but at most ``PLAYOUT_TURNS`` turns.
         """
-        return await play_on(env, transition, action, self.agent, seed, PLAYOUT_TURNS)
+        playout = await play_on(env, transition, action, self.agent, seed, PLAYOUT_TURNS)
+        self.steps.add(len(playout.observations))
+        return playout
 
 
 class Algorithm(Protocol):

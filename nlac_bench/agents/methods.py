@@ -39,8 +39,8 @@ class Method:
             (``nlac_bench.agents.algorithm``).
         settings: the class of its settings, a subclass of ``TrainConfig``.
         learner: fields of ``LearnerConfig`` that it needs: ``{"ema": True}`` keeps a moving average of the
-            weights, unless ``TrainConfig.needs_average`` is False, ``{"heads": ("value",)}`` adds a value
-            head.
+            weights, unless ``TrainConfig.needs_average`` is False, ``{"heads": {"value": "state"}}`` adds a
+            scalar head and says what it values (``nlac_bench.learner.model.HeadKind``).
         samples_average: whether roles are sampled from the moving average, so that the engine needs a copy.
         off_policy: whether it can learn from another policy's episodes (``--offline``).
         keeps_critiques: whether it has a language critic, whose texts ``nlac-bench critiques`` reads.
@@ -150,7 +150,7 @@ BUILT_IN: Mapping[str, Method] = {
             summary="estimates an advantage for each token with a value head",
             algorithm=f"{_BASELINES}.ppo:PPO",
             settings=f"{_BASELINES}.config:PpoConfig",
-            learner={"heads": ("value",)},
+            learner={"heads": {"value": "state"}},
         ),
         Method(
             name="grpo",
@@ -163,7 +163,7 @@ BUILT_IN: Mapping[str, Method] = {
             summary="estimates Q with two heads and learns the best of its own actions by Q",
             algorithm=f"{_BASELINES}.sac:SAC",
             settings=f"{_BASELINES}.config:SacConfig",
-            learner={**_EMA, "heads": ("q1", "q2")},
+            learner={**_EMA, "heads": {"q1": "action", "q2": "action"}},
             samples_average=False,  # the learner computes its target values
             off_policy=True,
             generates=6,

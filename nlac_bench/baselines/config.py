@@ -1,6 +1,6 @@
 """The settings of the baselines. This file does not import torch, which keeps help and dry runs fast."""
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,11 +19,15 @@ from nlac_bench.learner.config import TrainConfig
 
 
 class RftConfig(TrainConfig):
-    """Settings of RFT, which adds none to the shared ones.
+    """Settings of RFT.
 
     Episodes are sampled online, with one improve step per grow step (ReST, Gulcehre et al. 2023). Yuan et al.
     2023 instead sample 100 answers per task from one model and train on the correct ones for three epochs.
     """
+
+    distinct: bool = Field(
+        True, description="learn equal successes of a task once in an iteration, as the paper does"
+    )
 
 
 class PpoConfig(TrainConfig):
@@ -57,8 +61,20 @@ class GrpoConfig(TrainConfig):
     has ``train_batch_size / rollouts_per_task`` tasks.
     """
 
+    mini_batch_size: int = Field(
+        0, ge=0, description="turns per gradient step; 0: all of the iteration, one update as in the paper"
+    )
+
     rollouts_per_task: int = Field(8, ge=2, description="episodes per group, whose returns are compared")
     clip_ratio: float = Field(0.2, gt=0, description="bound of the probability ratio (epsilon)")
+    clip_ratio_high: float | None = Field(
+        None, gt=0, description="upper bound of the ratio, if it is not clip_ratio (Yu et al. 2025, DAPO)"
+    )
+    loss_aggregation: Literal["episode", "token"] = Field(
+        "episode",
+        description="episode: mean over each episode's tokens, then over episodes, as in the paper; token: "
+        "mean over all tokens",
+    )
     kl_coef: float = Field(0.04, ge=0, description="weight of KL(policy || initial policy)")
     num_epochs: int = Field(1, ge=1, description="passes over an iteration's turns (the paper: 1)")
     scale_by_std: bool = Field(
@@ -78,7 +94,12 @@ class CandidatesConfig(LessonConfig):
 
 
 class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
-    """Settings of SAC; ``critic_coef`` is the weight of the Q loss."""
+    """Settings of SAC; ``critic_coef`` is the weight of the Q loss.
+
+    A backup reaches one turn, and the moving average limits how fast backups follow each other. The rate is
+    that of ArCHer's code (Zhou et al. 2024), which also trains turn-level critics of language models; with
+    0.01, the average would have moved a third of the way after 40 gradient steps.
+    """
 
     gamma: float = Field(0.99, ge=0, le=1, description="discount per turn (the paper: 0.99)")
     alpha: float = Field(
@@ -86,6 +107,23 @@ class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
         ge=0,
         description="entropy temperature; 0 because an action's log-probability grows with its length",
     )
+    actor: Literal["best", "softmax"] = Field(
+        "best",
+        description="what the policy learns of the candidates: the one with the highest Q, or all of them "
+        "with the weights softmax(min Q / alpha)",
+    )
+    ema_tau: float = Field(
+        0.1, gt=0, le=1, description="share of the policy's weights in each update of the moving average"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.actor == "softmax" and self.alpha == 0:
+            raise ConfigError(
+                "train.actor = softmax needs train.alpha above 0, because the weights are softmax(min Q / "
+                "alpha); set alpha, or set actor to best, which is the limit for alpha = 0"
+            )
+        return self
 
 
 class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
@@ -96,9 +134,15 @@ class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
     down, and one model plays all roles.
     """
 
-    num_futures: int = Field(4, ge=1, description="on-policy continuations per (s, a) for its value (K)")
+    num_futures: int = Field(
+        4,
+        ge=1,
+        description="on-policy continuations per (s, a) for its value (K); one is the rest of its episode",
+    )
     transitions_per_iteration: int = Field(
-        32, ge=1, description="(s, a) per iteration with a value; each continuation costs environment steps"
+        32,
+        ge=1,
+        description="(s, a) per iteration with a value; continuations that are played cost environment steps",
     )
 
 

@@ -3,6 +3,7 @@ with advantages that compare the episodes of a task with each other."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -32,22 +33,31 @@ class GRPO(OnPolicy[GrpoConfig]):
             self.turns(episodes), advantages_N.tolist(), informative_N.tolist(), strict=True
         ):
             if informative:
-                sequences += [
-                    replace(s, advantages=[advantage * m for m in s.loss_mask])
-                    for s in turns
-                    if s is not None
-                ]
-        batches = self.mini_batches(sequences)
-        metrics = self.take_steps(self.epochs(batches, self.config.num_epochs), self.loss, max_steps)
+                sequences += self.weighed([s for s in turns if s is not None], advantage)
+        batches = self.epochs(sequences, self.config.num_epochs)
+        metrics = self.take_steps(batches, self.loss, max_steps)
         share = float(informative_N.float().mean())
         return metrics | {"informative": share, "mean_return": float(returns_N.mean())}
 
+    def weighed(self, turns: Sequence[TokenSequence], advantage: float) -> list[TokenSequence]:
+        """Return the turns of an episode with its advantage, and the weight of each of its tokens."""
+        tokens = sum(sum(s.loss_mask) for s in turns)
+        weight = 1 / tokens if tokens and self.config.loss_aggregation == "episode" else 1.0
+        return [replace(s, advantages=[advantage * m for m in s.loss_mask], weight=weight) for s in turns]
+
     def loss(self, batch: TokenBatch) -> LossFn:
-        """Return the clipped surrogate as a mean over tokens, plus the KL penalty."""
-        mean, clip = self.token_mean(batch), self.config.clip_ratio
+        """Return the clipped surrogate plus the KL penalty.
+
+        Both are means over the batch's tokens, or over the means of its episodes' tokens (Shao et al. 2024,
+        eq. 3). If a mini-batch has some turns of an episode, the episode counts by its share of tokens.
+        """
+        c, total = self.config, (batch.loss_mask * batch.weights).sum()
+        mean = partial(losses.aggregate, tokens=total)
+        high = c.clip_ratio if c.clip_ratio_high is None else c.clip_ratio_high
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-            policy, metrics = self.surrogate(outputs, micro, mean, clip)
-            return with_kl(policy, self.config, outputs, micro.loss_mask, mean, metrics), metrics
+            micro = replace(micro, loss_mask=micro.loss_mask * micro.weights)
+            policy, metrics = self.surrogate(outputs, micro, mean, c.clip_ratio, high)
+            return with_kl(policy, c, outputs, micro.loss_mask, mean, metrics), metrics
 
         return compute

@@ -29,13 +29,12 @@ class NLQL(Monitored[NlqlConfig]):
         self.sync()
         return metrics | self.ended(lessons) | shares_of(lessons)
 
-    async def ask(self, lessons: Sequence[Lesson]) -> int:
+    async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Back up each lesson, sample a₁…a_N ~ π(· | s), and set a^r to the best by ``worth``."""
         steps: list[Step] = [self.choose]
         if self.config.backs_up:
             steps.insert(0, partial(back_up, prompts=self.speaking.prompts, by=self.config.backup_by))
         await self.speaking.each(lessons, *steps)
-        return 0
 
     async def choose(self, lesson: Lesson) -> None:
         """Criticise every candidate; the lesson keeps the action and critique of the best one."""

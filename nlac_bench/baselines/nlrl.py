@@ -1,19 +1,21 @@
 """Natural language reinforcement learning (NLRL; Feng et al. 2025): language values from Monte Carlo
 continuations."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future_of
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import step
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.speaker import Speaker, decoded, whole
-from nlac_bench.agents.roles.transition import State
+from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.baselines.config import NlrlConfig
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner.outputs import Metrics
@@ -46,16 +48,17 @@ class NlrlSpeaker(Speaker):
 
 
 class NLRL(Monitored[NlrlConfig]):
-    """Learns on policy: the value role's target is an aggregation of continuations that are played in forks,
-    the policy's target is the best of several actions."""
+    """Learns on policy: the value role's target is an aggregation of continuations, the policy's target is
+    the best of several actions by the value role that has learned from them."""
 
     def __init__(self, resources: Resources[NlrlConfig]) -> None:
         super().__init__(resources, NlrlSpeaker)
-        self.played = 0
-        """Environment steps of this iteration's continuations."""
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Run one iteration on the new transitions.
+        """Run one iteration: evaluate new (s, a), train the value role, improve, train the policy.
+
+        The policy's gradient steps are taken out of ``max_steps`` first, since values without an improvement
+        change no action.
 
         Raises:
             NlacBenchError: there are no episodes.
@@ -64,39 +67,70 @@ class NLRL(Monitored[NlrlConfig]):
             raise NlacBenchError(
                 "NLRL learns on policy and needs new episodes in every iteration; it cannot train offline"
             )
-        new = self.replay.newest(self.remember(episodes))
-        most = None if max_steps is None else max_steps * self.config.mini_batch_size
-        drawn = self.lessons(new[: self.config.transitions_per_iteration][:most])
-        lessons = await self.asked(drawn, self.ask)
+        size = self.config.mini_batch_size
+        most = None if max_steps is None else max_steps * size
+        new = self.replay.newest(self.remember(episodes))[: self.config.transitions_per_iteration]
+        lessons = await self.asked(self.lessons(new[:most]), self.evaluate_all)
+        left = None if max_steps is None else (max_steps - math.ceil(len(lessons) / size)) * size
+        value = await self.train(self.valued(lessons)[:left])
+        lessons = await self.asked(lessons, self.choose_all)
         self.keep(lessons)
-        metrics = await self.resources.learn(lambda: self.learn(lessons, most))
-        self.sync()
-        played, self.played = self.played, 0
-        return metrics | {"extra_env_steps": float(played)} | self.ended(lessons)
+        policy = await self.train([replace(lesson, target=None) for lesson in lessons])
+        return both(value, policy) | self.ended(lessons)
 
-    async def ask(self, lessons: Sequence[Lesson]) -> int:
-        """Evaluate every (s, a) by continuations and choose an action for every s."""
-        before = self.played
-        await self.speaking.each(lessons, self.evaluate, self.choose)
-        return self.played - before
+    async def train(self, lessons: Sequence[Lesson]) -> Metrics:
+        """Take the gradient steps of L1 and L2 on ``lessons``, and sync the weights if they changed."""
+        metrics = await self.resources.learn(lambda: self.steps(lessons, partial(step, self)))
+        if metrics["gradient_steps"]:
+            self.sync()
+        return metrics
+
+    def transitions(self, episode: Episode) -> list[Transition]:
+        """Return the transitions with their real futures."""
+        new = super().transitions(episode)
+        note_real_futures(new, episode, self.speaking.prompts)
+        return new
+
+    async def evaluate_all(self, lessons: Sequence[Lesson]) -> None:
+        """Evaluate every (s, a)."""
+        await self.speaking.each(lessons, self.evaluate)
 
     async def evaluate(self, lesson: Lesson) -> None:
-        """Play K continuations d⁽¹⁾…d⁽ᴷ⁾ and sample V(s, a) ~ G(· | s, a, d⁽¹⁾…d⁽ᴷ⁾)."""
+        """Sample V(s, a) ~ G(· | s, a, d⁽¹⁾…d⁽ᴷ⁾) from K continuations.
+
+        The rest of the episode is the first one, as in the paper's code, and the others are played. Those
+        that were cut are left out, because their outcome is unknown.
+        """
         assert isinstance(lesson.speaker, NlrlSpeaker)
         t = lesson.transition
-        env = await self.resources.reached(t)
-        self.played += t.step
-        if env is None:
-            return
-        futures = []
-        for k in range(self.config.num_futures):
-            seed = derive_seed(self.resources.seed, self.replay.iteration, t.seed, t.step, k)
-            playout = await self.resources.play_on(env.fork(), t, t.action, seed)
-            self.played += len(playout.observations)
-            futures.append(
-                self.speaking.prompts.hindsight(playout.observations, playout.success, playout.reward)
-            )
-        lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
+        futures = real_future_of(t)
+        missing = range(len(futures), self.config.num_futures)
+        env = await self.resources.reached(t) if missing else None
+        if env is not None:
+            for k in missing:
+                seed = derive_seed(self.resources.seed, self.replay.iteration, t.seed, t.step, k)
+                playout = await self.resources.play_on(env.fork(), t, t.action, seed)
+                if playout.ended:
+                    told = playout.observations, playout.success, playout.reward
+                    futures.append(self.speaking.prompts.hindsight(*told))
+        if futures:
+            lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
+
+    def valued(self, lessons: Sequence[Lesson]) -> list[Lesson]:
+        """Return the lessons with a value of the newest ``MEMORY`` iterations, in a random order."""
+        new = {lesson.index for lesson in lessons}
+        earlier = [
+            Lesson(t, 1.0, self.speaking.speaker(self.replay.iteration, "earlier"), i, str(t.notes["target"]))
+            for i in self.replay.since(self.replay.iteration - MEMORY + 1)
+            if i not in new and "target" in (t := self.replay.items[i]).notes
+        ]
+        valued = [*(lesson for lesson in lessons if lesson.target is not None), *earlier]
+        rng = np.random.default_rng(derive_seed(self.resources.seed, self.replay.iteration))
+        return [valued[i] for i in rng.permutation(len(valued))]
+
+    async def choose_all(self, lessons: Sequence[Lesson]) -> None:
+        """Choose an action for every s."""
+        await self.speaking.each(lessons, self.choose)
 
     async def choose(self, lesson: Lesson) -> None:
         """Sample a₁…a_N ~ π(· | s) and V(s, a) in the value role, and let the picker choose the best.
@@ -128,15 +162,15 @@ class NLRL(Monitored[NlrlConfig]):
         values = await lesson.speaker.futures(t.state, t.action)
         lesson.future = values[0] if values else None
 
-    def learn(self, lessons: Sequence[Lesson], most: int | None) -> Metrics:
-        """Train with NLAC's losses: L1 on the targets of the last iterations, L2 on the new choices."""
-        new = {lesson.index for lesson in lessons}
-        earlier = [
-            Lesson(t, 1.0, self.speaking.speaker(self.replay.iteration, "earlier"), i, str(t.notes["target"]))
-            for i in self.replay.since(self.replay.iteration - MEMORY + 1)
-            if i not in new and "target" in (t := self.replay.items[i]).notes
-        ]
-        both = [*lessons, *earlier]
-        order = np.random.default_rng(derive_seed(self.resources.seed, self.replay.iteration))
-        mixed = [both[i] for i in order.permutation(len(both))[:most]]
-        return self.steps(mixed, partial(step, self))
+
+def both(value: Metrics, policy: Metrics) -> Metrics:
+    """Return the mean metrics of the gradient steps of both stages; ``l1`` is that of the first stage, ``l2``
+    and ``kl`` are those of the second one."""
+    counts = value["gradient_steps"], policy["gradient_steps"]
+    summed = {
+        name: counts[0] * value.get(name, 0.0) + counts[1] * policy.get(name, 0.0) for name in value | policy
+    }
+    metrics = {name: total / max(1.0, sum(counts)) for name, total in summed.items()}
+    metrics |= {name: value[name] for name in ("l1",) if name in value}
+    metrics |= {name: policy[name] for name in ("l2", "kl") if name in policy}
+    return metrics | {name: value[name] + policy[name] for name in ("gradient_steps", "too_long")}

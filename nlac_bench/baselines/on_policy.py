@@ -33,8 +33,9 @@ class OnPolicy(ABC, Generic[C]):
     """An ``Algorithm`` that learns from new episodes, syncs the weights and discards the episodes.
 
     A subclass implements ``learn``, usually with ``turns`` (episodes as token sequences), ``mini_batches``,
-    ``take_steps`` and a loss. Each turn is one sequence of prompt and action; the loss mask is 1 on the
-    tokens that the policy sampled. Its ``group_id`` is its index in the iteration.
+    ``take_steps`` and a loss, and ``prepare`` if it asks the roles about the episodes. Each turn is one
+    sequence of prompt and action; the loss mask is 1 on the tokens that the policy sampled. Its ``group_id``
+    is its index in the iteration.
     """
 
     def __init__(self, resources: Resources[C]) -> None:
@@ -42,6 +43,7 @@ class OnPolicy(ABC, Generic[C]):
         self.version = self.too_long = 0
         self._env, self._info = resources.env_info()
         self._format = ChatFormat(resources.tokenizer)
+        self.speaking = resources.speaking()
         self._learned: list[TokenSequence] = []
 
     def __getstate__(self) -> dict[str, object]:
@@ -63,10 +65,14 @@ class OnPolicy(ABC, Generic[C]):
                 f"{type(self).__name__} learns on policy and needs new episodes in every iteration; "
                 "it cannot train offline"
             )
+        await self.prepare(episodes)
         metrics = await self.resources.learn(lambda: self.learn(episodes, max_steps))
         self.sync()
         too_long, self.too_long = self.too_long, 0
-        return metrics | {"too_long": float(too_long)}
+        return metrics | {"too_long": float(too_long)} | self.speaking.shares()
+
+    async def prepare(self, episodes: Sequence[Episode]) -> None:
+        """Ask the roles (``self.speaking``) about ``episodes`` before ``learn``; by default does nothing."""
 
     def remember(self, episodes: Sequence[Episode]) -> int:
         """Raise an error, because an on-policy algorithm does not keep episodes.
@@ -138,12 +144,17 @@ class OnPolicy(ABC, Generic[C]):
     def left_in(self, episode: Episode, number: int) -> TokenSequence | None:
         """Return the prompt of the state in which a truncated episode ended, plus one token.
 
-        The value at this token is the value of the state. None if the prompt is too long.
+        The prompt has the tokens that the policy would have read: it continues those of the last turn, where
+        the prompts grow. The value at the added token is the value of the state. None if the prompt is too
+        long.
         """
-        state = first_state(self._env, episode.first_observation, self._info)
-        for _, _, following in walk(episode, self._env, self._info):
+        state, prompts = first_state(self._env, episode.first_observation, self._info), self.resources.prompts
+        prefix_ids = None
+        for _, turn, following in walk(episode, self._env, self._info):
             state = following
-        request = SampleRequest(messages=self.resources.prompts.policy(state).messages)
+            if prompts.grows and turn.prompt_ids is not None and turn.output_ids is not None:
+                prefix_ids = [*turn.prompt_ids, *turn.output_ids]
+        request = SampleRequest(messages=prompts.policy(state).messages, prefix_ids=prefix_ids)
         ids = self._format.prompt_ids(request)
         if len(ids) > self.config.max_prompt_length:
             return None
@@ -152,7 +163,7 @@ class OnPolicy(ABC, Generic[C]):
     def read(
         self, what: Callable[[TokenBatch], Tensor], sequences: Sequence[TokenSequence]
     ) -> dict[int, Tensor]:
-        """Return the output of ``what``, a method of the learner, at each sequence's trained tokens.
+        """Return the output of ``what``, such as ``learner.logprobs``, at each sequence's trained tokens.
 
         The keys are the sequences' ``group_id``.
         """
@@ -161,11 +172,17 @@ class OnPolicy(ABC, Generic[C]):
         values_N, numbers_N = what(batch)[own_BT], batch.group_id[own_BT]
         return {s.group_id: values_N[numbers_N == s.group_id] for s in sequences}
 
-    def mini_batches(self, sequences: Sequence[TokenSequence]) -> list[TokenBatch]:
-        """Shuffle ``sequences`` by seed and iteration; pack ``mini_batch_size`` of them into each batch."""
+    def learned(self, sequences: Sequence[TokenSequence]) -> None:
+        """Note the sequences that are trained on, for ``probe``."""
         self._learned = list(sequences)
-        rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "batches"))
-        order, size = rng.permutation(len(sequences)), self.config.mini_batch_size
+
+    def mini_batches(self, sequences: Sequence[TokenSequence], epoch: int = 0) -> list[TokenBatch]:
+        """Shuffle ``sequences`` by seed, iteration and ``epoch``; pack ``mini_batch_size`` of them into each
+        batch, or all into one if it is 0."""
+        self.learned(sequences)
+        key = (self.version, "batches", *([epoch] if epoch else []))
+        rng = np.random.default_rng(derive_seed(self.resources.seed, *key))
+        order, size = rng.permutation(len(sequences)), self.config.mini_batch_size or max(1, len(sequences))
         return [
             share.packed([sequences[i] for i in order[start : start + size]], self.config.row_tokens)
             for start in range(0, len(order), size)
@@ -182,32 +199,43 @@ class OnPolicy(ABC, Generic[C]):
             ]
         )
 
-    def epochs(self, batches: Sequence[TokenBatch], count: int) -> Iterator[TokenBatch]:
-        """Yield ``batches`` ``count`` times, with ``old_logprobs`` of the policy at the start of the update.
+    def epochs(self, sequences: Sequence[TokenSequence], count: int) -> Iterator[TokenBatch]:
+        """Yield the mini-batches of ``count`` passes over ``sequences``, which are shuffled before each pass.
 
-        The learner computes them, so that the ratio is exactly 1 until the weights change. If older weights
-        may have played the episodes, a token's advantage is multiplied by its importance, the ratio of the
-        probabilities of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling; Ionides
-        2008).
+        They have ``old_logprobs`` of the policy at the start of the update. The learner computes them in the
+        mini-batches of the first pass, so that the ratio is exactly 1 until the weights change. If older
+        weights may have played the episodes, a token's advantage is multiplied by its importance, the ratio
+        of the probabilities of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling;
+        Ionides 2008).
         """
+        batches = self.mini_batches(sequences)
         started = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
         if self.config.max_staleness:
             started = [weighted(now, played) for now, played in zip(started, batches, strict=True)]
-        for _ in range(count):
-            yield from started
+        yield from started
+        if count > 1:
+            again = [taken_from(started, sequence) for sequence in sequences]
+            for epoch in range(1, count):
+                yield from self.mini_batches(again, epoch)
 
     def surrogate(
-        self, outputs: Outputs, micro: TokenBatch, mean: Mean, clip: float
+        self, outputs: Outputs, micro: TokenBatch, mean: Mean, low: float, high: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return PPO's clipped loss with the advantages of ``micro``, and metrics with the clipped share."""
+        """Return PPO's clipped loss with the advantages of ``micro``, and metrics with the clipped share.
+
+        Args:
+            low: bound of the ratio below 1.
+            high: bound of the ratio above 1.
+        """
         assert micro.old_logprobs is not None and micro.advantages is not None
         each_BT = losses.ppo_policy_loss(
-            outputs.logprobs_BT, micro.old_logprobs, micro.advantages, clip_low=clip, clip_high=clip
+            outputs.logprobs_BT, micro.old_logprobs, micro.advantages, clip_low=low, clip_high=high
         )
         policy = mean(each_BT, micro.loss_mask)
         ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
         # Clipped, so the gradient is 0: the ratio is beyond the bound in the direction of the advantage.
-        beyond_BT = (ratio_BT - 1) * micro.advantages.sign() > clip
+        signs_BT = micro.advantages.sign()
+        beyond_BT = (ratio_BT - 1) * signs_BT > torch.where(signs_BT > 0, high, low)
         return policy, {"policy_loss": policy, "clipped": mean(beyond_BT.float(), micro.loss_mask)}
 
     def token_mean(self, batch: TokenBatch) -> Mean:
@@ -226,6 +254,20 @@ def weighted(now: TokenBatch, played: TokenBatch) -> TokenBatch:
     assert now.old_logprobs is not None and played.old_logprobs is not None and now.advantages is not None
     importance_BT = (now.old_logprobs - played.old_logprobs).exp().clamp(max=IMPORTANCE_CAP)
     return replace(now, advantages=importance_BT * now.advantages)
+
+
+def taken_from(batches: Sequence[TokenBatch], sequence: TokenSequence) -> TokenSequence:
+    """Return ``sequence`` with the ``old_logprobs`` and advantages that it has in one of ``batches``."""
+    for batch in batches:
+        own_BT = (batch.group_id == sequence.group_id) & (batch.segment_ids != 0)
+        if own_BT.any():
+            assert batch.old_logprobs is not None and batch.advantages is not None
+            return replace(
+                sequence,
+                old_logprobs=batch.old_logprobs[own_BT].tolist(),
+                advantages=batch.advantages[own_BT].tolist(),
+            )
+    raise ValueError(f"no batch has a sequence with group_id {sequence.group_id}")
 
 
 def rewards_of(episode: Episode) -> list[float]:

@@ -20,9 +20,8 @@ class PPO(OnPolicy[PpoConfig]):
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
         """Compute values, GAE over each episode's tokens and whitened advantages; then take clipped steps."""
-        sequences = self.advantages(episodes)
-        batches = self.mini_batches(sequences)
-        metrics = self.take_steps(self.epochs(batches, self.config.num_epochs), self.loss, max_steps)
+        batches = self.epochs(self.advantages(episodes), self.config.num_epochs)
+        metrics = self.take_steps(batches, self.loss, max_steps)
         return metrics | {"mean_return": sum(sum(rewards_of(e)) for e in episodes) / len(episodes)}
 
     def advantages(self, episodes: Sequence[Episode]) -> list[TokenSequence]:
@@ -39,7 +38,7 @@ class PPO(OnPolicy[PpoConfig]):
         beyond = sum(map(len, played))
         cut = {i: self.left_in(e, beyond + i) for i, e in enumerate(episodes) if e.truncated}
         left = {i: s for i, s in cut.items() if s is not None}
-        values = self.read(self.learner.values, [*whole, *left.values()])
+        values = self.read(self.values, [*whole, *left.values()])
         sequences: list[TokenSequence] = []
         for i, (episode, turns) in enumerate(zip(episodes, played, strict=True)):
             pairs: list[tuple[TokenSequence, float]] = []
@@ -70,6 +69,10 @@ class PPO(OnPolicy[PpoConfig]):
                 )
         return self._whitened(sequences)
 
+    def values(self, batch: TokenBatch) -> Tensor:
+        """Return the value of the state in which each token was sampled, ``[B, T]``."""
+        return self.learner.scalars(batch, ["value"])[..., 0]
+
     def _whitened(self, sequences: list[TokenSequence]) -> list[TokenSequence]:
         """Normalise advantages to mean 0 and variance 1 over the iteration's tokens."""
         flat_1T = torch.tensor([a for s in sequences for a in s.advantages or ()])[None]
@@ -83,9 +86,9 @@ class PPO(OnPolicy[PpoConfig]):
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             assert micro.old_values is not None and micro.returns is not None
-            policy, metrics = self.surrogate(outputs, micro, mean, c.clip_ratio)
+            policy, metrics = self.surrogate(outputs, micro, mean, c.clip_ratio, c.clip_ratio)
             value_BT = losses.value_loss(
-                outputs.values_BT, micro.old_values, micro.returns, clip=c.value_clip
+                outputs.scalar_BT("value"), micro.old_values, micro.returns, clip=c.value_clip
             )
             metrics["value_loss"] = mean(value_BT, micro.loss_mask)
             total = policy + c.value_coef * metrics["value_loss"]

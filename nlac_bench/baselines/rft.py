@@ -19,7 +19,8 @@ class RFT(OnPolicy[RftConfig]):
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
         """Train on the turns of the successful episodes once; take no step if no episode succeeded."""
         accepted = [e for e in episodes if e.success]
-        sequences = [s for turns in self.turns(accepted) for s in turns if s is not None]
+        learned = distinct(accepted) if self.config.distinct else accepted
+        sequences = [s for turns in self.turns(learned) for s in turns if s is not None]
         metrics = self.take_steps(iter(self.mini_batches(sequences)), self.loss, max_steps)
         return metrics | {"accepted": len(accepted) / len(episodes)}
 
@@ -33,3 +34,11 @@ class RFT(OnPolicy[RftConfig]):
             return with_kl(nll, self.config, outputs, micro.loss_mask, mean, metrics), metrics
 
         return compute
+
+
+def distinct(episodes: Sequence[Episode]) -> list[Episode]:
+    """Return the first episode of each task with the same actions (Yuan et al. 2023)."""
+    first: dict[tuple[str, ...], Episode] = {}
+    for episode in episodes:
+        first.setdefault((episode.task_id, *(turn.text for turn in episode.turns)), episode)
+    return list(first.values())

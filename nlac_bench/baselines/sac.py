@@ -1,7 +1,8 @@
 """Soft actor-critic (SAC; Haarnoja et al. 2018) per turn: NLAC with a scalar instead of a language critic.
 
 The policy does not use the critic's gradient. It samples N actions and learns the one with the
-highest Q by NLAC's loss, so that the two algorithms differ only in the critic.
+highest Q by NLAC's loss, so that the two algorithms differ only in the critic. With ``actor = "softmax"`` it
+learns all of them by the weights softmax(Q / α), which is the policy that the targets with α evaluate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,10 +52,9 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
         """Return whether the policy's prompt, which both losses need, is short enough to be trained on."""
         return self.encoder.policy_fits(transition)
 
-    async def ask(self, lessons: Sequence[SacLesson]) -> int:
+    async def ask(self, lessons: Sequence[SacLesson]) -> None:
         """Sample a′ and the candidates; the learner computes their values in ``step``."""
         await self.speaking.each(lessons, self.sample_actions)
-        return 0
 
     async def sample_actions(self, lesson: SacLesson) -> None:
         """Sample a′ ~ π(· | s′) and a₁…a_N ~ π(· | s)."""
@@ -65,12 +65,12 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
         lesson.candidates = [action for action in drawn if action is not None]
 
     def step(self, lessons: Sequence[SacLesson]) -> Metrics | None:
-        """Fit Q to its targets, distil the best candidates and update the replay's priorities."""
+        """Fit Q to its targets, distil the improved policy and update the replay's priorities."""
         targets = self.targets(lessons)
         critic = [s for i in targets if (s := self.encoder.played(lessons[i], i)) is not None]
-        policy = self.best_candidates(lessons)
+        policy = self.improved(lessons)
         errors_N = torch.zeros(len(lessons))
-        loss = q_loss(self.config, critic, tokens(policy), targets, errors_N)
+        loss = q_loss(self.config, critic, tokens(policy, weighted=True), targets, errors_N)
         metrics = self.descend([*critic, *policy], loss, errors_N)
         self.replay.update(
             [lessons[s.group_id].index for s in critic], [float(errors_N[s.group_id]) for s in critic]
@@ -106,8 +106,12 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
         )
         return dict(zip(known, y_N.tolist(), strict=True))
 
-    def best_candidates(self, lessons: Sequence[SacLesson]) -> list[TokenSequence]:
-        """Return for each lesson the sequence of the candidate with the largest min(Q₁, Q₂)."""
+    def improved(self, lessons: Sequence[SacLesson]) -> list[TokenSequence]:
+        """Return the candidates that the policy learns: the best one by min(Q₁, Q₂), or all by softmax.
+
+        The weights of a lesson's candidates are softmax(min(Q₁, Q₂) / α). They were sampled from π, so the
+        policy moves towards π · exp(Q / α) (Haarnoja et al. 2018, with π as the prior).
+        """
         offered: list[tuple[int, Action, TokenSequence]] = []
         for i, lesson in enumerate(lessons):
             for action in lesson.candidates:
@@ -115,15 +119,23 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
                 if sequence is not None:
                     offered.append((i, action, sequence))
         q1, q2 = self.q_values([sequence for *_, sequence in offered])
-        best: dict[int, tuple[float, int]] = {}
+        groups: dict[int, list[int]] = {}
         for number, (i, _, _) in enumerate(offered):
-            worth = min(q1[number], q2[number])
-            if i not in best or worth > best[i][0]:
-                best[i] = worth, number
+            groups.setdefault(i, []).append(number)
         chosen = []
-        for i, (_, number) in best.items():
-            lessons[i].proposed = offered[number][1]
-            chosen.append(replace(offered[number][2], group_id=i))
+        for i, numbers in groups.items():
+            worth_N = torch.tensor([min(q1[n], q2[n]) for n in numbers], dtype=torch.float64)
+            best = int(worth_N.argmax())  # the first of equal ones
+            lessons[i].proposed = offered[numbers[best]][1]
+            if self.config.actor == "softmax":
+                shares = (worth_N / self.config.alpha).softmax(0).tolist()
+            else:
+                shares = [float(n == best) for n in range(len(numbers))]
+            chosen += [
+                replace(offered[n][2], group_id=i, weight=w)
+                for n, w in zip(numbers, shares, strict=True)
+                if w
+            ]
         return chosen
 
     def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
@@ -133,7 +145,7 @@ class SAC(ReplayTrainer[SacConfig, SacLesson]):
         batch = share.packed(sequences, self.config.row_tokens)
         last_BT = last_tokens(batch)
         numbers = batch.group_id[last_BT].tolist()
-        q1, q2 = self.learner.q_values(batch, ("q1", "q2"))[last_BT].T.tolist()
+        q1, q2 = self.learner.scalars(batch, ("q1", "q2"))[last_BT].T.tolist()
         return dict(zip(numbers, q1, strict=True)), dict(zip(numbers, q2, strict=True))
 
 
@@ -155,7 +167,7 @@ def q_loss(
     def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
         own_BT = last_tokens(batch) & (batch.mask_of("critic") != 0)
         y_BT = y_N.to(batch.ids.device)[batch.group_id]
-        q1_BT, q2_BT = outputs.q_BT("q1"), outputs.q_BT("q2")
+        q1_BT, q2_BT = outputs.scalar_BT("q1"), outputs.scalar_BT("q2")
         each_BT = losses.twin_q_loss(q1_BT, q2_BT, y_BT) * own_BT
         delta_BT = (((q1_BT - y_BT).abs() + (q2_BT - y_BT).abs()) / 2 * own_BT).detach()
         errors_N.index_add_(0, batch.group_id.flatten().cpu(), delta_BT.flatten().cpu())

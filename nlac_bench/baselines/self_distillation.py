@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future_of
 from nlac_bench.agents.nlac.monitor import Monitored, shares_of
 from nlac_bench.agents.nlac.nlac import ask, read, replayed, step
 from nlac_bench.agents.roles.transition import Transition
@@ -27,19 +27,14 @@ class SelfDistillation(Monitored[SelfDistillationConfig]):
         self.sync()
         return metrics | self.ended(lessons) | shares_of(lessons)
 
-    async def ask(self, lessons: Sequence[Lesson]) -> int:
+    async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Criticise and refine the played actions, with their real futures."""
         await ask(lessons, self.speaking, self.config, replayed, real_future)
-        return 0
 
     def transitions(self, episode: Episode) -> list[Transition]:
-        """Return the transitions, with their real futures in the form of the successor's answers."""
+        """Return the transitions with their real futures."""
         new = super().transitions(episode)
-        answers = [turn.observation for turn in episode.turns]
-        for t in new if episode.terminated else ():  # the outcome of a truncated episode is unknown
-            t.notes["future"] = self.speaking.prompts.hindsight(
-                answers[t.step :], bool(episode.success), episode.total_reward
-            )
+        note_real_futures(new, episode, self.speaking.prompts)
         return new
 
     async def read(self, lesson: Lesson) -> None:
@@ -49,5 +44,4 @@ class SelfDistillation(Monitored[SelfDistillationConfig]):
 
 async def real_future(lesson: Lesson) -> list[str]:
     """Return the real future of the played action; empty if the episode was truncated."""
-    future = lesson.transition.notes.get("future")
-    return [str(future)] if future else []
+    return real_future_of(lesson.transition)

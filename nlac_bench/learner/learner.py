@@ -7,7 +7,7 @@ import copy
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from nlac_bench.learner import attention, share
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, one_a_row
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.learner.logits import Logits
-from nlac_bench.learner.model import Head, PolicyModel, add_lora, load_causal_lm, shard
+from nlac_bench.learner.model import PolicyModel, add_lora, load_causal_lm, shard
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.learner.prefixes import micro_batch_starts
 from nlac_bench.learner.ranks import collective, ranks, reported
@@ -146,28 +146,32 @@ class Learner:
 
     @collective
     @torch.no_grad()
-    def logprobs(self, batch: TokenBatch) -> Tensor:
+    def logprobs(self, batch: TokenBatch, of: Literal["policy", "reference"] = "policy") -> Tensor:
         """Return the log-probabilities of the tokens with ``loss_mask``, ``[B, T]``, on the CPU.
 
         They are computed in the same micro-batches as in training, so that the policy's ratio to them is
         exactly 1 as long as its weights have not changed.
+
+        Args:
+            of: whose they are; ``reference`` is the initial model.
+
+        Raises:
+            ValueError: they are those of the reference model, and the learner keeps none.
         """
+        if of == "reference":
+            return self._each_row(batch, lambda outputs: outputs.reference_logprobs_BT)
         return self._each_row(batch, lambda outputs: outputs.logprobs_BT)
 
     @collective
     @torch.no_grad()
-    def values(self, batch: TokenBatch) -> Tensor:
-        """Return the value head's output, ``[B, T]``, aligned as in training, on the CPU."""
-        return self._each_row(batch, lambda outputs: outputs.values_BT)
+    def scalars(self, batch: TokenBatch, names: Sequence[str]) -> Tensor:
+        """Return the outputs of the scalar heads ``names`` for each token, ``[B, T, H]``, on the CPU.
 
-    @collective
-    @torch.no_grad()
-    def q_values(self, batch: TokenBatch, heads: Sequence[Head]) -> Tensor:
-        """Return the Q heads' outputs at each token, ``[B, T, H]``, on the CPU.
-
-        The value of an action is the one at its last token.
+        They are aligned as in training; see ``Outputs.scalar_BT``.
         """
-        return self._each_row(batch, lambda outputs: torch.stack([outputs.q_BT(h) for h in heads], dim=-1))
+        return self._each_row(
+            batch, lambda outputs: torch.stack([outputs.scalar_BT(name) for name in names], dim=-1)
+        )
 
     def _each_row(self, batch: TokenBatch, read: Callable[[Outputs], Tensor]) -> Tensor:
         """Return on rank 0 what ``read`` returns for ``batch``; each rank computes its part."""
@@ -310,7 +314,8 @@ class Learner:
             with torch.no_grad():
                 return Logits(self.reference(*arguments).hidden_MH, self.reference.vocabulary_head)
 
-        return Outputs(forward, self.model.vocabulary_head, wanted_BT, micro, reference), micro
+        head = self.model.vocabulary_head
+        return Outputs(forward, head, wanted_BT, micro, reference, self.config.heads), micro
 
 
 def _causal_lm(model: Any) -> nn.Module:

@@ -7,6 +7,7 @@ reduced by ``aggregate`` with a *global* denominator: if means per rank were ave
 weight would depend on the number of tokens on its rank.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -194,6 +195,18 @@ def sac_target(
 def twin_q_loss(q1_N: Tensor, q2_N: Tensor, target_N: Tensor) -> Tensor:
     """Return half the sum of the squared errors of both heads, ``[N]``."""
     return 0.5 * ((q1_N - target_N) ** 2 + (q2_N - target_N) ** 2)
+
+
+# --- objectives of totals ---------------------------------------------------------------------------
+
+
+def slopes(totals_G: Tensor, objective: Callable[[Tensor], Tensor]) -> tuple[float, Tensor]:
+    """Return ``objective(totals_G)``, a scalar, and its derivative by each total, ``[G]``."""
+    free_G = totals_G.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        value = objective(free_G)
+    (slopes_G,) = torch.autograd.grad(value, free_G)
+    return float(value.detach()), slopes_G
 
 
 # --- reduction ------------------------------------------------------------------------------------

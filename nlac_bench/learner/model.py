@@ -1,7 +1,7 @@
-"""The trained module: a Hugging Face causal LM with value and Q heads, sharded by blocks."""
+"""The trained module: a Hugging Face causal LM with scalar heads, sharded by blocks."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -14,7 +14,9 @@ from nlac_bench.learner import attention
 from nlac_bench.learner.prefixes import PrefixTree, prefix_tree
 from nlac_bench.rollout.engines.hf.loading import load_model
 
-Head: TypeAlias = Literal["value", "q1", "q2"]
+HeadKind: TypeAlias = Literal["state", "action"]
+"""What a scalar head values: the state in which a token was sampled (it reads the tokens before it), or the
+action up to and with the token (its value is the one at the last token)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,14 @@ class PolicyModel(nn.Module):
     batches most tokens belong to prompts, and the logits of a row cost as much as a layer.
     """
 
-    def __init__(self, causal_lm: nn.Module, heads: Sequence[Head] = ()) -> None:
+    def __init__(self, causal_lm: nn.Module, heads: Mapping[str, HeadKind] | None = None) -> None:
         super().__init__()
-        self.causal_lm = causal_lm
+        self.causal_lm = without_dropout(causal_lm)
         hidden = causal_lm.config.get_text_config().hidden_size  # type: ignore[union-attr, operator]
-        self.heads = nn.ModuleDict({name: nn.Linear(hidden, 1) for name in heads})
+        self.heads = nn.ModuleDict({name: nn.Linear(hidden, 1) for name in heads or {}})
         for name, head in self.heads.items():
             nn.init.zeros_(head.bias)  # type: ignore[arg-type]
-            if name == "value":
+            if (heads or {})[name] == "state":
                 nn.init.zeros_(head.weight)  # type: ignore[arg-type]  # initial values are 0, not noise
             else:  # equal initial weights would get equal gradients, so both heads would stay the same
                 nn.init.normal_(head.weight, std=1 / hidden)  # type: ignore[arg-type]
@@ -114,6 +116,22 @@ def _attention_mask(segment_ids_BT: Tensor) -> Tensor:
     # Padding (segment 0) attends to itself and earlier padding, since softmax over no positions is NaN.
     causal_TT = torch.ones(length, length, dtype=torch.bool, device=segment_ids_BT.device).tril()
     return (same_BTT & causal_TT)[:, None]
+
+
+def without_dropout(model: nn.Module) -> nn.Module:
+    """Switch dropout off in ``model``, in training mode too, and return it.
+
+    With dropout the learner's log-probabilities would differ from the engine's, and from its own of a moment
+    before: ratios would not begin at 1, and every push of weights would be refused. Transformers keep the
+    rates in modules (GPT-2) or in attributes of attention layers and blocks (Qwen2, StarCoder2).
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if isinstance(value, float) and "drop" in name:
+                setattr(module, name, 0.0)
+    return model
 
 
 def load_causal_lm(path: str | os.PathLike[str]) -> nn.Module:

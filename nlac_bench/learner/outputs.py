@@ -1,7 +1,7 @@
 """The inputs and results of loss functions: the outputs of a forward pass, and metrics."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from nlac_bench.learner import losses
 from nlac_bench.learner.batch import TokenBatch
 from nlac_bench.learner.logits import Logits
-from nlac_bench.learner.model import Forward, Head
+from nlac_bench.learner.model import Forward, HeadKind
 
 Metrics: TypeAlias = dict[str, float]
 
@@ -27,6 +27,7 @@ class Outputs:
         wanted_BT: the positions whose next token is trained.
         batch: the micro-batch.
         reference: computes the reference model's logits at the same positions.
+        kinds: what each scalar head values.
     """
 
     def __init__(
@@ -36,12 +37,14 @@ class Outputs:
         wanted_BT: Tensor,
         batch: TokenBatch,
         reference: Callable[[], Logits],
+        kinds: Mapping[str, HeadKind],
     ) -> None:
         self._heads_BT = forward.heads_BT
         self._logits = Logits(forward.hidden_MH, head)
         self._wanted_BT = wanted_BT
         self._batch = batch
         self._reference = reference
+        self._kinds = kinds
 
     def _spread(self, values_M: Tensor) -> Tensor:
         """Move values from the wanted positions t - 1 to the tokens t that they predict."""
@@ -55,6 +58,13 @@ class Outputs:
         next_ids_BT = self._batch.ids.roll(-1, dims=1)
         ids_M = next_ids_BT[self._wanted_BT]
         return self._spread(self._logits.each(losses.selective_log_softmax, ids_M))
+
+    @cached_property
+    def reference_logprobs_BT(self) -> Tensor:
+        """Log-probabilities of the trained tokens under the reference model, without a gradient."""
+        ids_M = self._batch.ids.roll(-1, dims=1)[self._wanted_BT]
+        with torch.no_grad():
+            return self._spread(self._reference().each(losses.selective_log_softmax, ids_M))
 
     @cached_property
     def entropy_BT(self) -> Tensor:
@@ -71,15 +81,12 @@ class Outputs:
 
         return self._spread(self._logits.each(kl_m, reference.hidden_MH))
 
-    @cached_property
-    def values_BT(self) -> Tensor:
-        """The value of the state in which each token was sampled."""
-        value_BT = self._heads_BT["value"]
-        return torch.cat([torch.zeros_like(value_BT[:, :1]), value_BT[:, :-1]], dim=1)
-
-    def q_BT(self, head: Head) -> Tensor:
-        """Return the output of a Q head at each token; an action's value is the one at its last token."""
-        return self._heads_BT[head]
+    def scalar_BT(self, name: str) -> Tensor:
+        """Return the output of the scalar head ``name`` for each token (see ``HeadKind``)."""
+        scalar_BT = self._heads_BT[name]
+        if self._kinds[name] == "action":
+            return scalar_BT
+        return torch.cat([torch.zeros_like(scalar_BT[:, :1]), scalar_BT[:, :-1]], dim=1)
 
     @property
     def anchor(self) -> Tensor:

@@ -1,7 +1,8 @@
-"""An engine wrapper that counts sampled tokens by purpose and role, so that methods are compared at equal
+"""Counts sampled tokens by purpose and role, and environment steps, so that methods are compared at equal
 cost."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -31,6 +32,26 @@ def spending_on(purpose: Purpose) -> Iterator[None]:
         yield
     finally:
         _purpose.reset(token)
+
+
+class StepMeter:
+    """Counts the environment steps that an algorithm takes itself, by purpose; see ``spending_on``."""
+
+    def __init__(self) -> None:
+        self.steps: Counter[Purpose] = Counter()
+
+    def add(self, steps: int) -> None:
+        """Count ``steps`` under the purpose of this context."""
+        self.steps[_purpose.get()] += steps
+
+    @property
+    def learning(self) -> int:
+        """The steps for learning since the last call of ``taken``."""
+        return self.steps["learning"]
+
+    def taken(self) -> int:
+        """Return the steps for learning since the last call."""
+        return self.steps.pop("learning", 0)
 
 
 class MeteredEngine:

@@ -1,5 +1,6 @@
 """Keeps a training within its budget of tokens or environment steps: shortens the last iteration."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -10,6 +11,9 @@ T = TypeVar("T")
 
 CAUTION = 0.7
 """Share of what is left that a part of an iteration is expected to cost, because costs vary."""
+
+STAGES = 2
+"""Largest number of stages of an update; the weights change between them."""
 
 
 class Allowance:
@@ -34,6 +38,8 @@ class Allowance:
         self.env_steps = 0
         """Environment steps that ``progress`` does not contain yet."""
         self._first_share = 1 / generates if budget.unit == "tokens" else 1.0
+        self._stages: Counter[int] = Counter()
+        """The number of calls of ``learn`` in each iteration."""
 
     def left(self) -> int:
         """Return what is left, in the unit of the budget; negative after an overshoot."""
@@ -44,18 +50,18 @@ class Allowance:
 
     def finished(self) -> bool:
         """Return whether the budget is spent, or what is left is less than half of the smallest iteration."""
-        costs = self.progress.costs
-        smallest = (
-            costs.get("task", 0.0) + costs.get("mini_batch", 0.0) if self.progress.gradient_steps else 0
-        )
+        smallest = self._cost("task") + self._cost("mini_batch") if self.progress.gradient_steps else 0
         return self.left() <= smallest / 2
 
     def may_play_ahead(self) -> bool:
         """Return whether the budget suffices for this iteration and the next one."""
-        costs = self.progress.costs
         return self.budget.unit == "steps" or (
-            self.progress.iteration > 0 and self.left() > 2 * (costs.get("play", 0) + costs.get("learn", 0))
+            self.progress.iteration > 0 and self.left() > 2 * (self._cost("play") + self._cost("learn"))
         )
+
+    def _cost(self, name: str) -> float:
+        """Return the last cost of ``name`` (see ``Progress.costs``), summed over the stages of an update."""
+        return sum(cost for key, cost in self.progress.costs.items() if key.partition("/")[0] == name)
 
     async def play(self, items: Sequence[T], unit: int, do: Callable[[Sequence[T]], Awaitable[int]]) -> int:
         """Play ``items``, the episodes of an iteration, but leave what the update is expected to cost.
@@ -67,13 +73,14 @@ class Allowance:
         Returns:
             The number of episodes that were played, at least one unit.
         """
-        costs = self.progress.costs
-        before = costs.get("play", 0.0) + costs.get("learn", 0.0)
-        share = costs["play"] / before if before else self._first_share
+        before = self._cost("play") + self._cost("learn")
+        share = self._cost("play") / before if before else self._first_share
         return await self._in_parts("play", "task", items, unit, do, self.left() * (1 - share))
 
     async def learn(self, items: Sequence[T], unit: int, do: Callable[[Sequence[T]], Awaitable[int]]) -> int:
         """Sample the answers that an update needs for ``items``, the transitions that it learns from.
+
+        An update that does so in stages calls this once in each; what later stages cost last time is left.
 
         Args:
             unit: number of transitions of a mini-batch.
@@ -82,7 +89,11 @@ class Allowance:
         Returns:
             The number of transitions that were processed, at least one unit.
         """
-        return await self._in_parts("learn", "mini_batch", items, unit, do, 0.0)
+        self._stages[self.progress.iteration] += 1
+        stage, costs = self._stages[self.progress.iteration], self.progress.costs
+        later = [costs.get(f"learn/{number}", 0.0) for number in range(stage + 1, STAGES + 1)]
+        name = f"/{stage}" if stage > 1 else ""
+        return await self._in_parts(f"learn{name}", f"mini_batch{name}", items, unit, do, sum(later))
 
     async def _in_parts(
         self,

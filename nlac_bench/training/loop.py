@@ -12,7 +12,7 @@ from nlac_bench.harness.runs.iteration_log import IterationLog
 from nlac_bench.learner.config import Budget, TrainConfig
 from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.driver import Failure
-from nlac_bench.rollout.meter import MeteredEngine, spending_on, spent_from_row, spent_to_row
+from nlac_bench.rollout.meter import MeteredEngine, StepMeter, spending_on, spent_from_row, spent_to_row
 from nlac_bench.stats.distributions import Z95
 from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.training.ahead import Ahead
@@ -50,6 +50,7 @@ class TrainingLoop:
         probe_set: is read at every validation; None if the algorithm has no language critic.
         ahead: plays one iteration ahead; None to play after each update.
         allowance: keeps iterations within the budget; by default one for ``config.budget``.
+        steps: counts the environment steps that the algorithm takes itself.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class TrainingLoop:
         probe_set: ProbeSet | None = None,
         ahead: Ahead | None = None,
         allowance: Allowance | None = None,
+        steps: StepMeter | None = None,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
@@ -77,6 +79,7 @@ class TrainingLoop:
         self.stop_requested, self.mismatch = stop_requested, mismatch
         self.logs, self.probe_set, self.ahead = logs, probe_set, ahead
         self.budget = Budget.parse(config.budget)
+        self.steps = steps or StepMeter()
         self.allowance = allowance or Allowance(self.budget, engine.generated_tokens)
         self.stopped = False
         """Set by a signal handler; the running iteration is then finished and saved."""
@@ -114,6 +117,8 @@ class TrainingLoop:
         self.on_phase("learning")
         gap = self.mismatch(episodes)
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
+        if own := self.steps.taken():
+            metrics["extra_env_steps"] = metrics.get("extra_env_steps", 0.0) + own
         self.stopped |= self.stop_requested()
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.allowance.env_steps = self.ahead.unused_steps() if self.ahead else 0

@@ -24,7 +24,7 @@ from nlac_bench.redaction import redactor
 from nlac_bench.rollout.driver import Driver
 from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
 from nlac_bench.rollout.limits import PlayLimits
-from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.rollout.meter import MeteredEngine, StepMeter
 from nlac_bench.training.ahead import Ahead
 from nlac_bench.training.allowance import Allowance
 from nlac_bench.training.checkpoints import Checkpoints
@@ -77,6 +77,18 @@ def make_training(
     def done() -> float:
         return training.done()
 
+    steps = StepMeter()
+
+    async def in_parts(
+        items: Sequence[Any], unit: int, sample: Callable[[Sequence[Any]], Awaitable[None]]
+    ) -> int:
+        async def counted(part: Sequence[Any]) -> int:
+            before = steps.learning
+            await sample(part)
+            return steps.learning - before
+
+        return await allowance.learn(items, unit, counted)
+
     environments = prepared.environments
     env, validation_env = environments.training, environments.validation
     schedule = Schedule(env.name, env.task_ids, validation_env.task_ids, settings, config.seed)
@@ -104,7 +116,7 @@ def make_training(
             settings, engine, learner, judge.prompts, agent, env.fork,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
             learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
-            in_parts=allowance.learn, done=done, make_validation_env=validation_env.fork,
+            in_parts=in_parts, steps=steps, done=done, make_validation_env=validation_env.fork,
         )
     )  # fmt: skip
     if config.offline is not None:
@@ -130,7 +142,7 @@ def make_training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
             probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
-            allowance=allowance,
+            allowance=allowance, steps=steps,
         )  # fmt: skip
         yield training
     finally:

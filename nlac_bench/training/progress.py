@@ -47,7 +47,8 @@ class Progress:
     """Tokens and calls by role at the last checkpoint."""
     costs: dict[str, float] = field(default_factory=dict)
     """Costs of the last iteration in the unit of a budget of tokens or environment steps: of its episodes
-    (``play``) and its update (``learn``), of one ``task`` and of one ``mini_batch``; see ``Allowance``."""
+    (``play``) and its update (``learn``), of one ``task`` and of one ``mini_batch``; those of an update's
+    second stage end in ``/2``. See ``Allowance``."""
 
     def spent(self, budget: Budget) -> int:
         """Return the amount spent, in the unit of ``budget``."""

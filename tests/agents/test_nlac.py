@@ -310,9 +310,8 @@ def test_what_can_never_be_learned_is_not_remembered(monkeypatch: pytest.MonkeyP
     nlac: NLAC = make("nlac", replay_ratio=1.0)
     drawn: list[int] = []
 
-    async def asked(lessons: Sequence[Lesson]) -> int:
+    async def asked(lessons: Sequence[Lesson]) -> None:
         drawn.append(len(lessons))
-        return 0
 
     monkeypatch.setattr(nlac, "ask", asked)
     monkeypatch.setattr(nlac, "fits", lambda t: t.step == 0)

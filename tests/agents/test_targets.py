@@ -198,4 +198,7 @@ def test_a_continuation_adds_to_the_rewards_before_it() -> None:
     agent = PolicyAgent(Scripted("Is it alive?"), CompactPrompts(), Sampling())
     earlier = replace(END, state=state, reward_before=-2.0)
     playout = asyncio.run(play_on(env, earlier, "Is it alive?", agent, 0, max_turns=3))
-    assert not playout.success and playout.reward == -2.0 - len(playout.observations)
+    assert not playout.success and not playout.ended, "it was cut after three more turns"
+    assert playout.reward == -2.0 - len(playout.observations)
+    assert [turn.observation for turn in playout.turns] == playout.observations[1:]
+    assert [turn.reward for turn in playout.turns] == [-1.0] * 3

@@ -33,8 +33,8 @@ SHARED: dict[str, Any] = {
 SCALAR: dict[str, Any] = {"lr": 3e-3, "mini_batch_size": 32}
 WORDS: dict[str, Any] = {"lr": 5e-4, "mini_batch_size": 64, "replay_ratio": 2, "probes": 4, "ema_tau": 0.2}
 SPEAKING = ("nlac", "nlrl", "nlql", "self_distillation")
-"""These begin with a model that speaks every role and have the settings ``WORDS``. All others begin with
-random weights and have the settings ``SCALAR``."""
+"""These begin with a model that speaks every role, and have those of the settings ``WORDS`` that they know.
+All others begin with random weights and have the settings ``SCALAR``."""
 OWN: dict[str, dict[str, Any]] = {
     "ppo": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
     "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4,
@@ -73,7 +73,8 @@ class Learned(NamedTuple):
 def learned(method: Method, model: Any, budget: int, shuffled: bool = False, seed: int = 0) -> Learned:
     """Train until what is measured every ``LOOK`` gradient steps is ``ENOUGH`` or ``budget`` is spent."""
     general = WORDS if method.name in SPEAKING else SCALAR
-    config: Any = method.config({**SHARED, **general, **OWN.get(method.name, {})})
+    known = {name: value for name, value in general.items() if name in method.config_class.model_fields}
+    config: Any = method.config({**SHARED, **known, **OWN.get(method.name, {})})
     hf = HFEngine(copy.deepcopy(model), signal_env.tokenizer())
     engine = MeteredEngine(hf)
     prompts = CompactPrompts()

@@ -15,7 +15,10 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import distillation
+from nlac_bench.agents.nlac.replay_trainer import tokens
+from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.playout import Playout
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action
@@ -26,11 +29,12 @@ from nlac_bench.baselines.rft import RFT
 from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens, q_loss
 from nlac_bench.baselines.self_distillation import SelfDistillation, real_future
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.harness.measure.model_defaults import with_defaults
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.rollout.meter import MeteredEngine, spending_on
 from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
 from tests.baselines.signal_env import Signal
@@ -68,13 +72,20 @@ def episode(
     return Episode("signal", task, 0, 0, "red", turns, not cut, cut, None if cut else rewards[-1] > 0)
 
 
+def tiny_defaults(name: str) -> dict[str, Any]:
+    """The training settings that ``--model tiny`` gives a method."""
+    run = {"agent": name, "env": "tau_retail", "model": "tiny", "train": {}}
+    found: dict[str, Any] = with_defaults(run)["train"]
+    return found
+
+
 # --- PPO ----------------------------------------------------------------------------------------------
 
 
 def test_ppo_steps_are_the_policys_tokens_across_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two turns of two and one tokens, values 0.5 everywhere, γ = 1, λ = 0.5, reward 1 at the end."""
     ppo: PPO = make("ppo", gae_lambda=0.5)
-    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
     monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
     first, second = ppo.advantages([episode("t", [0.0, 1.0], [2, 1])])
     # δ = 0, 0, 1 − 0.5; A₃ = 0.5, A₂ = 0.5 · 0.5, A₁ = 0.5 · 0.25: nothing is counted between the turns
@@ -86,7 +97,7 @@ def test_ppo_steps_are_the_policys_tokens_across_turns(monkeypatch: pytest.Monke
 
 def test_ppo_bootstraps_a_cut_and_not_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     ppo: PPO = make("ppo", gae_lambda=1.0)
-    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
     monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
     (ended,) = ppo.advantages([episode("t", [0.0], [1])])
     (cut,) = ppo.advantages([episode("t", [0.0], [1], cut=True)])
@@ -96,7 +107,7 @@ def test_ppo_bootstraps_a_cut_and_not_an_end(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_ppo_keeps_the_reward_of_a_turn_that_is_too_long_to_train_on(monkeypatch: pytest.MonkeyPatch) -> None:
     ppo: PPO = make("ppo", gae_lambda=1.0, max_response_length=2)
-    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
     monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
     (kept,) = ppo.advantages([episode("t", [0.0, 1.0], [1, 3])])
     assert kept.returns is not None and kept.returns[-1] == pytest.approx(1.0)
@@ -140,6 +151,7 @@ def test_importance_weights_are_fully_corrected_at_the_end(name: str) -> None:
         ("ppo", {"num_epochs": 0}, "train.num_epochs must be at least 1"),
         ("ppo", {"gae_lambda": -1}, "train.gae_lambda must be at least 0 and at most 1, got -1"),
         ("grpo", {"clip_ratio": 0}, "train.clip_ratio must be above 0"),
+        ("sac", {"actor": "softmax"}, "train.actor = softmax needs train.alpha above 0"),
         ("sac", {"gamma": 5}, "train.gamma must be at least 0 and at most 1, got 5"),
         ("nlac", {"replay_capacity": 0}, "train.replay_capacity must be at least 1"),
         ("nlac", {"ema_tau": 0}, "train.ema_tau must be above 0 and at most 1, got 0"),
@@ -218,6 +230,40 @@ def test_tokens_that_older_weights_sampled_are_weighted_by_their_importance(
     torch.testing.assert_close(weighted, plain * factor, rtol=1e-4, atol=1e-6)
 
 
+def test_every_epoch_has_other_mini_batches_with_the_same_old_log_probabilities() -> None:
+    ppo: PPO = make("ppo", mini_batch_size=3)
+    sequences = [
+        TokenSequence([5, 6, 7 + i], [0.0, 0.0, 1.0], advantages=[0.0, 0.0, float(i)], group_id=i)
+        for i in range(9)
+    ]
+    batches = list(ppo.epochs(sequences, 3))
+    passes = [batches[start : start + 3] for start in (0, 3, 6)]
+    members = [[sorted({int(i) for i in b.group_id[b.loss_mask != 0]}) for b in part] for part in passes]
+    assert all(sorted(i for batch in part for i in batch) == list(range(9)) for part in members)
+    assert len({str(sorted(part)) for part in members}) == 3, "each pass is shuffled anew"
+    for part in passes:
+        for batch in part:
+            own = batch.loss_mask != 0
+            assert batch.old_logprobs is not None and batch.advantages is not None
+            torch.testing.assert_close(batch.old_logprobs[own], ppo.learner.logprobs(batch)[own])
+            assert batch.advantages[own].tolist() == batch.group_id[own].tolist()
+
+
+def test_the_prompt_of_a_cut_continues_the_policys_own_tokens() -> None:
+    """A model that thinks reads its thoughts, which the chat template would drop."""
+    ppo: PPO = make("ppo")
+    cut = episode("t", [0.0, 0.0], cut=True)
+    cut.turns[-1] = replace(cut.turns[-1], prompt_ids=[5, 6, 7, 8], output_ids=[9, 1])
+    rendered = ppo.left_in(cut, 3)
+    assert rendered is not None and list(rendered.ids[:3]) != [5, 6, 7]
+    ppo.resources = replace(ppo.resources, prompts=ChatPrompts(thinks=True))
+    left = ppo.left_in(cut, 3)
+    assert left is not None and list(left.ids[:6]) == [5, 6, 7, 8, 9, 1] and len(left.ids) > 7
+    full = replace(cut.turns[-1], text="", finish="context_overflow", output_ids=[], observation="")
+    cut.turns.append(full)
+    assert ppo.left_in(cut, 3) == left, "a turn that did not fit was not played"
+
+
 # --- GRPO, RFT ----------------------------------------------------------------------------------------
 
 
@@ -227,7 +273,7 @@ def test_grpo_compares_within_a_task_and_spends_nothing_on_equal_returns(
     grpo: GRPO = make("grpo")
     seen: list[TokenSequence] = []
 
-    def record(sequences: list[TokenSequence]) -> list[Any]:
+    def record(sequences: list[TokenSequence], epoch: int = 0) -> list[Any]:
         seen.extend(sequences)
         return []
 
@@ -252,6 +298,53 @@ def test_grpo_refuses_a_group_of_one() -> None:
         BUILT_IN["grpo"].config({"rollouts_per_task": 1})
     with pytest.raises(NlacBenchError, match="multiple of"):
         BUILT_IN["grpo"].config({"rollouts_per_task": 5})
+
+
+@pytest.mark.parametrize("aggregation", ["episode", "token"])
+def test_grpo_averages_over_episodes_or_over_tokens(aggregation: str) -> None:
+    """Advantages ±0.7071 on 1 token and on 2 + 3 tokens, ratios 1: −0.7071 + 0.7071 over 2 episodes, or
+    −0.7071 · (1 − 5) over 6 tokens."""
+    grpo: GRPO = make("grpo", loss_aggregation=aggregation, kl_coef=0.0, kl_probe=False)
+    metrics = grpo.learn([episode("a", [1.0], [1]), episode("a", [0.0, 0.0], [2, 3])], None)
+    expected = {"episode": 0.0, "token": math.sqrt(0.5) * 4 / 6}[aggregation]
+    assert metrics["policy_loss"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_grpo_takes_one_step_for_each_batch_unless_told_otherwise() -> None:
+    played = [episode("a", [float(i % 2)] * 2) for i in range(20)]
+    assert make("grpo").learn(played, None)["gradient_steps"] == 1
+    assert make("grpo", mini_batch_size=10).learn(played, None)["gradient_steps"] == 4
+    assert make("grpo", num_epochs=3).learn(played, None)["gradient_steps"] == 3
+    tiny = tiny_defaults("grpo")
+    assert "mini_batch_size" not in tiny and "lr" in tiny
+    assert tiny_defaults("rft")["mini_batch_size"] == 32
+
+
+@pytest.mark.parametrize(("high", "clipped"), [(None, 1.0), (0.5, 0.0)])
+def test_grpo_has_an_upper_bound_of_its_own(high: float | None, clipped: float) -> None:
+    """Ratio 1.3 with a positive advantage; with a negative one the lower bound holds."""
+    grpo: GRPO = make("grpo", clip_ratio=0.2, clip_ratio_high=high, kl_coef=0.0, kl_probe=False)
+    for advantage, ratio, share in ((1.0, 1.3, clipped), (-1.0, 1.3, 0.0), (-1.0, 0.7, 1.0)):
+        now = grpo.learner.text_logprobs([5, 6, 7], 2)[0]
+        batch = pack(
+            [TokenSequence([5, 6, 7], [0.0, 0.0, 1.0], advantages=[0.0, 0.0, advantage],
+                           old_logprobs=[0.0, 0.0, now - math.log(ratio)])], 8,
+        )  # fmt: skip
+        metrics = grpo.learner.forward_backward(batch, grpo.loss(batch))
+        assert metrics["clipped"] == share
+        bound = {(1.0, None): 1.2, (1.0, 0.5): 1.3}.get((advantage, high), max(ratio, 0.8))
+        assert metrics["policy_loss"] == pytest.approx(-advantage * bound, rel=1e-4)
+
+
+def test_rft_learns_equal_solutions_once() -> None:
+    same, other_task = [episode("a", [1.0]) for _ in range(3)], episode("b", [1.0])
+    other = episode("a", [1.0])
+    other.turns[0] = replace(other.turns[0], text="red-1")
+    played = [*same, other_task, other]
+    for distinct, turns in ((True, 3), (False, 5)):
+        rft: RFT = make("rft", mini_batch_size=1, distinct=distinct)
+        metrics = rft.learn(played, None)
+        assert metrics["gradient_steps"] == turns and metrics["accepted"] == 1.0
 
 
 def test_rft_learns_only_what_succeeded() -> None:
@@ -317,9 +410,44 @@ def test_sac_distils_the_candidate_of_the_highest_smaller_q(monkeypatch: pytest.
     monkeypatch.setattr(sac, "q_values", lambda sequences: ({0: 0.9, 1: 0.5}, {0: 0.1, 1: 0.4}))
     lesson = sac_lesson(sac, True, 1.0, None)
     lesson.candidates = [Action(f"red-{i}", Sample(f"red-{i}", "stop", ids=[9 + i, 1])) for i in range(2)]
-    (chosen,) = sac.best_candidates([lesson])
+    (chosen,) = sac.improved([lesson])
     assert (chosen.group_id, chosen.loss) == (0, "policy") and list(chosen.ids[-2:]) == [10, 1]
     assert lesson.proposed is not None and lesson.proposed.text == "red-1"
+
+
+def test_sacs_actor_is_the_policy_that_its_targets_evaluate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Softmax of min Q = 0.1 and 0.4 by α; candidates of 2 and 3 tokens."""
+    shares: dict[float, list[float]] = {}
+    for alpha in (1e-4, 0.3, 1e4):
+        sac: SAC = make("sac", alpha=alpha, actor="softmax")
+        monkeypatch.setattr(sac, "q_values", lambda sequences: ({0: 0.9, 1: 0.5}, {0: 0.1, 1: 0.4}))
+        lesson = sac_lesson(sac, True, 1.0, None)
+        lesson.candidates = [
+            Action(text, Sample(text, "stop", ids=ids))
+            for text, ids in (("red-0", [9, 1]), ("red-1", [10, 10, 1]))
+        ]
+        monkeypatch.setattr(sac.encoder, "_answer_ids", lambda prompt, action: list(action.sample.ids))
+        chosen = sac.improved([lesson])
+        assert lesson.proposed is not None and lesson.proposed.text == "red-1"
+        shares[alpha] = [s.weight for s in chosen]
+        loss = q_loss(sac.config, [], tokens(chosen, weighted=True), {}, torch.zeros(1))
+        found = sac.learner.forward_backward(pack(chosen, 64), loss)["l2"]
+        nll = [-sum(sac.learner.text_logprobs(s.ids, int(len(s.ids) - sum(s.loss_mask)))) for s in chosen]
+        length = sum(s.weight * sum(s.loss_mask) for s in chosen)
+        assert found == pytest.approx(sum(s.weight * n for s, n in zip(chosen, nll, strict=True)) / length)
+    first = 1 / (1 + math.exp(0.3 / 0.3))
+    assert shares[0.3] == pytest.approx([first, 1 - first])
+    assert shares[1e-4] == [1.0], "the limit is the best candidate"
+    assert shares[1e4] == pytest.approx([0.5, 0.5], abs=1e-4)
+
+
+def test_sacs_average_has_moved_after_forty_steps() -> None:
+    """``--model tiny`` keeps the method's own rate."""
+    tau = getattr(BUILT_IN["sac"].config({}), "ema_tau")  # noqa: B009
+    assert 1 - (1 - tau) ** 40 > 0.95
+    tiny = tiny_defaults("sac")
+    assert "ema_tau" not in tiny
+    assert tiny_defaults("nlac")["ema_tau"] == 0.05
 
 
 def test_sac_weighs_what_was_played_and_keeps_its_tokens() -> None:
@@ -489,6 +617,64 @@ def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.Monk
     assert offered[1:] == [["right", "left", "up"]]
 
 
+def test_nlrl_values_candidates_after_the_value_role_has_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    nlrl: Any = make("nlrl", num_futures=1, num_candidates=1)
+    order: list[str] = []
+
+    async def evaluate(lesson: Lesson) -> None:
+        order.append("evaluate")
+        lesson.target = "next: right; end: success"
+
+    async def choose(lesson: Lesson) -> None:
+        order.append("choose")
+        lesson.proposed = Action("red-0", Sample("red-0", "stop", ids=[9, 1]))
+
+    step, push = nlrl.learner.optim_step, nlrl.sync
+
+    def optim_step() -> Any:
+        order.append("step")
+        return step()
+
+    def sync() -> None:
+        order.append("sync")
+        push()
+
+    monkeypatch.setattr(nlrl, "evaluate", evaluate)
+    monkeypatch.setattr(nlrl, "choose", choose)
+    monkeypatch.setattr(nlrl.learner, "optim_step", optim_step)
+    monkeypatch.setattr(nlrl, "sync", sync)
+    metrics = asyncio.run(nlrl.update([episode("t", [1.0])]))
+    assert order == ["evaluate", "step", "sync", "choose", "step", "sync"]
+    assert metrics["gradient_steps"] == 2 and metrics["l1"] > 0 and metrics["l2"] > 0
+    order.clear()
+    metrics = asyncio.run(nlrl.update([episode("t", [1.0])], max_steps=1))
+    assert metrics["gradient_steps"] == 1 and order.count("step") == 1 and metrics["l2"] > 0
+
+
+@pytest.mark.parametrize("end", ["success", "failure", "cut"])
+def test_nlrl_reads_the_episodes_own_rest_and_no_cut(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two continuations one is the episode's own unless it was cut; one that is cut has no outcome."""
+    nlrl: Any = make("nlrl", num_futures=2)
+    nlrl.remember([episode("red-0", [0.0, float(end == "success")], cut=end == "cut")])
+    read: list[list[str]] = []
+    outcomes = iter([Playout(["wrong"], True, 1.0, ended=True), Playout(["wrong"], False, 0.0, ended=False)])
+
+    async def aggregate(state: Any, action: str, futures: Sequence[str]) -> str:
+        read.append(list(futures))
+        return futures[0]
+
+    async def play_on(*_: Any) -> Playout:
+        return next(outcomes)
+
+    monkeypatch.setattr(Resources, "play_on", play_on)
+    lesson = Lesson(nlrl.replay.items[0], 1.0, nlrl.speaking.speaker("x"))
+    monkeypatch.setattr(lesson.speaker, "aggregate", aggregate)
+    asyncio.run(nlrl.evaluate(lesson))
+    own = [f"next: right; then: right; end: {end}"] if end != "cut" else []
+    assert read == [[*own, "next: wrong; end: success"]]
+    assert next(outcomes, None) is None or own, "one is played, or two"
+
+
 @pytest.mark.parametrize("turns", [1, 3])
 def test_nlrl_is_charged_for_every_step_that_it_plays(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     few = {"num_futures": 3, "transitions_per_iteration": 8, "num_candidates": 1, "max_response_length": 3}
@@ -510,5 +696,9 @@ def test_nlrl_is_charged_for_every_step_that_it_plays(turns: int, monkeypatch: p
         observation, reward, *_, info = env.step(str(number))
         played.turns.append(Turn(str(number), observation, reward=reward, info=info))
     steps = 0
-    metrics = asyncio.run(nlrl.update([played]))
-    assert steps and metrics["extra_env_steps"] == steps
+    with spending_on("probe"):
+        asyncio.run(nlrl.resources.reached(nlrl.transitions(played)[-1]))
+    assert nlrl.resources.steps.taken() == 0, "the steps of probes are not those of the training"
+    steps = 0
+    asyncio.run(nlrl.update([played]))
+    assert steps and nlrl.resources.steps.taken() == steps

@@ -5,7 +5,7 @@ import asyncio
 import contextlib
 import gc
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,18 +15,22 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.methods import BUILT_IN
+from nlac_bench.agents.methods import BUILT_IN, Method
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import step
 from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.baselines.sac import SAC, SacLesson
+from nlac_bench.baselines.totals import Unit, steps_on_totals
 from nlac_bench.learner import share
 from nlac_bench.learner.batch import TokenBatch
+from nlac_bench.learner.config import TrainConfig
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.learner.outputs import Metrics, Outputs
@@ -40,7 +44,41 @@ from tests.baselines import signal_env
 from tests.baselines.signal_env import BUTTONS, COLOURS, Signal
 from tests.learner.small_model import model, nll, sequences, use_sgd
 
+
+class Totals(OnPolicy[TrainConfig]):
+    """Minimises the binary cross-entropy of each episode's total, compared with the others of its task, and
+    its success (PACS); a mini-batch has two tasks, so the totals of the second one are not 0."""
+
+    def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
+        played = list(zip(episodes, self.turns(episodes), strict=True))
+        units = []
+        for task in dict.fromkeys(e.task_id for e in episodes):
+            own = [(e, [s for s in turns if s is not None]) for e, turns in played if e.task_id == task]
+            units.append(Unit([turns for _, turns in own], pacs([float(bool(e.success)) for e, _ in own])))
+        return steps_on_totals(self, units, max_steps)
+
+
+def pacs(successes: Sequence[float]) -> Callable[[Tensor], Tensor]:
+    """The objective of a task's episodes; β is 1."""
+    labels_G = torch.tensor(successes)
+
+    def objective(totals_G: Tensor) -> Tensor:
+        others_G = (totals_G.sum() - totals_G) / max(1, len(totals_G) - 1)
+        return binary_cross_entropy_with_logits(totals_G - others_G, labels_G)
+
+    return objective
+
+
+METHODS = {
+    **BUILT_IN,
+    "totals": Method(
+        name="totals", summary="compares totals", algorithm="tests.learner.rank_steps:Totals"
+    ),
+}  # fmt: skip
+"""All methods, and one that learns from totals."""
+
 SETTINGS: dict[str, dict[str, Any]] = {
+    "totals": {"mini_batch_size": 2, "kl_coef": 0.05},
     "ppo": {"num_epochs": 3, "entropy_coef": 0.01, "kl_coef": 0.05},
     "grpo": {"num_epochs": 3},
     "nlac": {"kl_coef": 0.05},
@@ -51,7 +89,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def make(name: str, **settings: Any) -> Any:
     """The algorithm ``name`` on a random model, trained by SGD in micro-batches of one short row."""
-    method = BUILT_IN[name]
+    method = METHODS[name]
     shared = {"precision": "fp32", "row_tokens": 24, "lr": 0.3, "mini_batch_size": 64}
     config = method.config({**shared, **SETTINGS.get(name, {}), **settings})
     learner = Learner(signal_env.random_model(), config.learner(0, **method.learner))
@@ -200,7 +238,7 @@ def _bytes(tensor: Tensor) -> int:
 def main(out: str) -> None:
     """Rank 0: every method, then the cases with little to learn."""
     result: dict[str, Any] = {"rows": {}, "replay": {}}
-    for name in BUILT_IN:
+    for name in METHODS:
         tensors, result["rows"][name], result["replay"][name] = three_steps(name)
         save_file(tensors, Path(out) / f"{name}.safetensors")
     result |= {"taken": little_to_learn(), "bytes": gradient_bytes()}

@@ -12,7 +12,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from tests.learner.small_model import model, sequences, steps, weights
 
-CONFIG = LearnerConfig(lr=1e-2, precision="fp32", micro_rows=2, ema=True, heads=("value",))
+CONFIG = LearnerConfig(lr=1e-2, precision="fp32", micro_rows=2, ema=True, heads={"value": "state"})
 
 
 def everything(learner: Learner) -> dict[str, torch.Tensor]:

@@ -78,7 +78,7 @@ def test_a_pass_over_the_tree_equals_the_mask(
     used = batch.segment_ids != 0
     found = []
     for by_tree in (True, False):
-        policy = PolicyModel(model().double(), ("value", "q1")).double()
+        policy = PolicyModel(model().double(), {"value": "state", "q1": "action"}).double()
         if by_tree:
             attention.replace_sdpa(policy.causal_lm)
         torch.manual_seed(1)

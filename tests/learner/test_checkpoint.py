@@ -265,7 +265,10 @@ def test_saving_does_not_change_the_optimizer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"lora": Lora(rank=4, alpha=8), "ema": False}, {"heads": ("value", "q1", "q2")}],
+    [
+        {"lora": Lora(rank=4, alpha=8), "ema": False},
+        {"heads": {"value": "state", "q1": "action", "q2": "action"}},
+    ],
     ids=["lora", "heads"],
 )
 def test_all_that_is_trained_is_restored(tmp_path: Path, changes: dict[str, Any]) -> None:

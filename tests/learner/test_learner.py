@@ -136,14 +136,18 @@ def test_logprobs_are_those_of_the_plain_model() -> None:
 
 @pytest.mark.filterwarnings("error:FSDP2-wrapped module")  # torch warns of outputs that are views
 def test_heads_values_and_q_are_aligned_and_trained() -> None:
-    config = LearnerConfig(lr=0.05, precision="fp32", heads=("value", "q1", "q2"))
+    config = LearnerConfig(
+        lr=0.05, precision="fp32", heads={"value": "state", "q1": "action", "q2": "action"}
+    )
     learner = Learner(model(), config)
     batch = pack(sequences(), 64)
-    assert not learner.values(batch).any(), "heads start at 0"
+    assert not learner.scalars(batch, ["value"]).any(), "heads start at 0"
 
     def loss(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        q_BT = losses.twin_q_loss(outputs.q_BT("q1"), outputs.q_BT("q2"), torch.ones_like(outputs.q_BT("q1")))
-        v_BT = (outputs.values_BT - 0.5) ** 2
+        q_BT = losses.twin_q_loss(
+            outputs.scalar_BT("q1"), outputs.scalar_BT("q2"), torch.ones_like(outputs.scalar_BT("q1"))
+        )
+        v_BT = (outputs.scalar_BT("value") - 0.5) ** 2
         return losses.aggregate(q_BT + v_BT, micro.loss_mask, batch.loss_mask.sum()), {}
 
     first = learner.forward_backward(batch, loss)["loss"]
@@ -156,21 +160,40 @@ def test_heads_values_and_q_are_aligned_and_trained() -> None:
     assert not torch.equal(q1, q2)
 
 
+@pytest.mark.parametrize("heads", [("value",), {"value": "token"}])
+def test_a_head_that_does_not_say_what_it_values_is_refused(heads: Any) -> None:
+    with pytest.raises(ValueError, match="must give each head's name what it values"):
+        LearnerConfig(heads=heads)
+
+
+def test_log_probabilities_of_the_initial_model_stay() -> None:
+    learner = Learner(model(), LearnerConfig(lr=0.05, precision="fp32", reference=True))
+    batch = pack(sequences(), 64)
+    before = learner.logprobs(batch)
+    torch.testing.assert_close(learner.logprobs(batch, "reference"), before)
+    learner.forward_backward(batch, nll(float(batch.loss_mask.sum())))
+    learner.optim_step()
+    assert (learner.logprobs(batch) - before).abs().max() > 1e-3
+    torch.testing.assert_close(learner.logprobs(batch, "reference"), before)
+    with pytest.raises(ValueError, match="keeps no reference model"):
+        Learner(model(), LearnerConfig(precision="fp32")).logprobs(batch, "reference")
+
+
 def test_scalar_heads_compute_in_float32_in_a_model_of_bfloat16() -> None:
-    learner = Learner(model(), LearnerConfig(lr=0.05, precision="bf16", heads=("q1",)))
+    learner = Learner(model(), LearnerConfig(lr=0.05, precision="bf16", heads={"q1": "action"}))
     head, batch = learner.model.heads["q1"], pack(sequences(), 64)
     read: list[tuple[torch.dtype, torch.dtype]] = []
     head.register_forward_hook(lambda module, inputs, output: read.append((inputs[0].dtype, output.dtype)))
 
     def loss(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        error_BT = (outputs.q_BT("q1") - 0.7) ** 2
+        error_BT = (outputs.scalar_BT("q1") - 0.7) ** 2
         return losses.aggregate(error_BT, micro.loss_mask, batch.loss_mask.sum()), {}
 
     values = []
     for _ in range(12):
         learner.forward_backward(batch, loss)
         learner.optim_step()
-        values.append(learner.q_values(batch, ["q1"])[batch.loss_mask != 0])
+        values.append(learner.scalars(batch, ["q1"])[batch.loss_mask != 0])
     assert {output for _, output in read} == {torch.float32}
     assert (values[-1] != values[-1].bfloat16().float()).any(), "bfloat16 would have rounded them"
     assert (values[-1] - 0.7).square().mean() < 0.3 * (values[0] - 0.7).square().mean()
@@ -244,7 +267,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing() -> None:
 def test_a_resumed_run_is_bitwise_the_uninterrupted_one(tmp_path: Path, ema: bool) -> None:
     config = LearnerConfig(
         lr=1e-2, precision="fp32", warmup_steps=5, ema=ema,
-        heads=("value",), deterministic=True, seed=3,
+        heads={"value": "state"}, deterministic=True, seed=3,
     )  # fmt: skip
 
     def go_on(learner: Learner, count: int) -> list[float]:

@@ -32,7 +32,7 @@ LOSSES: dict[str, Callable[[Outputs], Tensor]] = {
 def each_gradient(name: str, tie: bool) -> dict[str, Tensor]:
     loss = LOSSES[name]
     learner = Learner(
-        model(tie), LearnerConfig(precision="fp32", micro_rows=2, reference=True, heads=("q1",))
+        model(tie), LearnerConfig(precision="fp32", micro_rows=2, reference=True, heads={"q1": "action"})
     )
     with torch.no_grad():  # away from the reference, where the KL's gradient is 0
         generator = torch.Generator().manual_seed(0)
@@ -42,7 +42,7 @@ def each_gradient(name: str, tie: bool) -> dict[str, Tensor]:
     batch = pack(sequences(), 64)
 
     def part(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        weighted_BT = loss(outputs) * micro.weights + 0.1 * outputs.q_BT("q1")
+        weighted_BT = loss(outputs) * micro.weights + 0.1 * outputs.scalar_BT("q1")
         return losses.aggregate(weighted_BT, micro.loss_mask, 50.0), {}
 
     value = learner.forward_backward(batch, part)["loss"]

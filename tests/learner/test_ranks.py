@@ -1,4 +1,4 @@
-"""Gradient steps of all eight methods on two and three ranks against one process; none of them hangs."""
+"""Gradient steps of all methods, and on totals, on two and three ranks against one process; none hangs."""
 
 import contextlib
 import functools
@@ -14,13 +14,12 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
-from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.learner import share
 from nlac_bench.learner.batch import pack
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from tests.learner import resuming_ranks
-from tests.learner.rank_steps import three_steps
+from tests.learner.rank_steps import METHODS, three_steps
 from tests.learner.small_model import model, sequences, steps, use_sgd, weights
 from tests.learner.torchrun_cases import OPTIMIZERS, WORLDS
 
@@ -61,7 +60,7 @@ def result(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow  # starts torchrun
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", METHODS)
 def test_gradients_and_weights_are_those_of_one_process(together: Path, name: str) -> None:
     expected, rows, losses = alone(name)
     found = load_file(together / f"{name}.safetensors")

@@ -113,9 +113,10 @@ def test_a_sweep_takes_the_algorithm(
 
 
 @pytest.mark.slow(reason="up to 120 gradient steps")
-def test_the_algorithm_learns_the_bandit(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["reward_weighted", "episode_pairs"])
+def test_the_algorithm_learns_the_bandit(name: str, installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(installed))
-    check(methods.find("reward_weighted"), signal_env.random_model())
+    check(methods.find(name), signal_env.random_model())
 
 
 def test_the_algorithm_is_listed_and_short(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

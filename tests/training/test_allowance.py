@@ -15,8 +15,8 @@ TASKS, REPEATS, TRANSITIONS, MINI_BATCH = 32, 2, 64, 16
 class Training:
     """Iterations of random costs, as a training loop runs them; ``roles`` is the cost of a transition."""
 
-    def __init__(self, budget: str, roles: float, seed: int = 0) -> None:
-        self.rng, self.roles = np.random.default_rng(seed), roles
+    def __init__(self, budget: str, roles: float, seed: int = 0, stages: int = 1) -> None:
+        self.rng, self.roles, self.stages = np.random.default_rng(seed), roles, stages
         self.tokens, self.parts = 0, list[list[int]]()
         self.allowance = Allowance(Budget.parse(budget), lambda: self.tokens, generates=3.0)
 
@@ -33,7 +33,9 @@ class Training:
     async def iterate(self) -> tuple[int, int]:
         self.parts.append([])
         played = await self.allowance.play(range(TASKS * REPEATS), REPEATS, self.play)
-        asked = await self.allowance.learn(range(TRANSITIONS), MINI_BATCH, self.ask)
+        asked = TRANSITIONS
+        for _ in range(self.stages):
+            asked = await self.allowance.learn(range(asked), MINI_BATCH, self.ask)
         progress = self.allowance.progress
         progress.iteration += 1
         progress.gradient_steps += -(-asked // MINI_BATCH)
@@ -57,6 +59,17 @@ def test_a_budget_is_kept_within_a_mini_batch(amount: int, roles: float) -> None
         assert abs(training.tokens - amount) <= smallest, (seed, training.tokens)
         steps = Training(f"env_steps={amount // 40}", roles, seed).run().allowance
         assert abs(steps.progress.env_steps - amount // 40) <= 8 * REPEATS + 8, seed
+
+
+@pytest.mark.parametrize("amount", [12_000, 40_000, 150_000])
+def test_an_update_in_two_stages_leaves_what_the_second_one_costs(amount: int) -> None:
+    roles = 60.0
+    smallest = 40 * 8 * REPEATS + 2 * 3 * roles * MINI_BATCH
+    for seed in range(20):
+        training = Training(f"tokens={amount}", roles, seed, stages=2).run()
+        assert abs(training.tokens - amount) <= smallest, (seed, training.tokens)
+    whole = Training("tokens=150000", roles, stages=2)
+    assert asyncio.run(whole.iterate())[1] and asyncio.run(whole.iterate()) == (TASKS * REPEATS, TRANSITIONS)
 
 
 def test_the_last_iteration_is_shortened_and_the_others_are_whole() -> None:

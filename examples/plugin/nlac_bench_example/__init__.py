@@ -1,4 +1,4 @@
-"""The registration of the algorithm; importing it does not import torch."""
+"""The registration of the algorithms; importing it does not import torch."""
 
 from nlac_bench.agents.methods import Method
 
@@ -7,4 +7,11 @@ METHOD = Method(
     summary="imitates its own episodes, each weighted by exp(return / beta)",
     algorithm="nlac_bench_example.reward_weighted:RewardWeighted",
     settings="nlac_bench_example.reward_weighted:RewardWeightedConfig",
+)
+
+PAIRS = Method(
+    name="episode_pairs",
+    summary="prefers its own successes to its failures of the same task",
+    algorithm="nlac_bench_example.pairs:Pairs",
+    settings="nlac_bench_example.pairs:PairsConfig",
 )

@@ -10,6 +10,7 @@ from nlac_bench.learner.batch import LossName, TokenSequence
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.types import Episode
 
 
 @dataclass(slots=True)
@@ -51,6 +52,22 @@ class Lesson:
             "refined": self.refined,
         }
         self.transition.notes = {name: text for name, text in texts.items() if text is not None}
+
+
+def note_real_futures(new: Sequence[Transition], episode: Episode, prompts: RolePrompts) -> None:
+    """Note with the transitions of ``episode`` their real futures, in the form of the successor's answers.
+
+    A truncated episode has none, because its outcome is unknown.
+    """
+    answers = [turn.observation for turn in episode.turns]
+    for t in new if episode.terminated else ():
+        t.notes["future"] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
+
+
+def real_future_of(transition: Transition) -> list[str]:
+    """Return the real future of the played action; empty if there is none."""
+    future = transition.notes.get("future")
+    return [str(future)] if future else []
 
 
 class Encoder:

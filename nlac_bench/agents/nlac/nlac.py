@@ -48,10 +48,9 @@ class NLAC(Monitored[NlacConfig]):
         self.sync()
         return metrics | self.ended(lessons) | shares_of(lessons)
 
-    async def ask(self, lessons: Sequence[Lesson]) -> int:
-        """Sample the target of L1 and the action of L2 for each lesson; take no environment steps."""
+    async def ask(self, lessons: Sequence[Lesson]) -> None:
+        """Sample the target of L1 and the action of L2 for each lesson."""
         await ask(lessons, self.speaking, self.config, PROPOSE[self.config.refine_source], self.futures)
-        return 0
 
     async def read(self, lesson: Lesson) -> None:
         """Criticise and refine the played action, to measure the critic."""
@@ -183,7 +182,7 @@ def step(trainer: ReplayTrainer[Any, Lesson], lessons: Sequence[Lesson]) -> Metr
     encoder, nll_N = trainer.encoder, torch.zeros(len(lessons))
     critic = [s for i, x in enumerate(lessons) if (s := encoder.critic(x, group=i)) is not None]
     policy = [s for i, x in enumerate(lessons) if (s := encoder.policy(x, group=i)) is not None]
-    loss = language_loss(trainer.config, tokens(critic), tokens(policy), nll_N)
+    loss = language_loss(trainer.config, tokens(critic), tokens(policy, weighted=True), nll_N)
     metrics = trainer.descend([*critic, *policy], loss, nll_N)
     trainer.replay.update(
         [lessons[s.group_id].index for s in critic],
@@ -215,7 +214,7 @@ def distillation(
     config: LessonConfig, outputs: Outputs, batch: TokenBatch, policy_tokens: float
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return λ L2 plus the KL penalty, and the metrics; both are means over the policy's tokens."""
-    policy_BT, mean = batch.mask_of("policy"), partial(losses.aggregate, tokens=policy_tokens)
+    policy_BT, mean = batch.mask_of("policy") * batch.weights, partial(losses.aggregate, tokens=policy_tokens)
     metrics = {"l2": mean(-outputs.logprobs_BT, policy_BT)}
     total = config.policy_coef * metrics["l2"]
     return with_kl(total, config, outputs, policy_BT, mean, metrics), metrics

@@ -15,8 +15,7 @@ from nlac_bench.agents.initial_policy import kl_to_start
 from nlac_bench.agents.nlac.config import AverageConfig, ImprovementConfig, LessonConfig, ReplayConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.nlac.replay import Replay
-from nlac_bench.agents.roles.speaker import Speaker, samplings
-from nlac_bench.agents.roles.speaking import Speaking
+from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition, transitions
 from nlac_bench.learner import share
 from nlac_bench.learner.batch import TokenSequence
@@ -49,11 +48,8 @@ class ReplayTrainer(ABC, Generic[C, L]):
         self.env, self.info = r.env_info()
         priorities = (c.priority_alpha, c.priority_beta) if isinstance(c, ReplayConfig) else (0.0, 1.0)
         self.replay = Replay(c.replay_capacity, *priorities, derive_seed(r.seed, "replay"))
-        improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else c.temperature
-        self.speaking = Speaking(
-            r.engine, r.prompts, *samplings(c.temperature, improvement, c.max_response_length), r.seed,
-            r.concurrency, speaker_type,
-        )  # fmt: skip
+        improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else None
+        self.speaking = r.speaking(improvement, speaker_type)
         self.encoder = Encoder(r.tokenizer, r.prompts, c.max_prompt_length, c.max_response_length)
         self.version = 0
         self._lesson = lesson
@@ -105,11 +101,11 @@ class ReplayTrainer(ABC, Generic[C, L]):
             for n, (i, w) in enumerate(zip(numbers, given.tolist(), strict=True))
         ]
 
-    async def asked(self, lessons: list[L], ask: Callable[[Sequence[L]], Awaitable[int]]) -> list[L]:
-        """Call ``ask`` with as many of ``lessons`` as the budget allows; return these.
+    async def asked(self, lessons: list[L], ask: Callable[[Sequence[L]], Awaitable[None]]) -> list[L]:
+        """Call ``ask``, which samples what lessons need, with as many of them as the budget allows.
 
-        Args:
-            ask: samples what lessons need, and returns the environment steps that it took.
+        Returns:
+            The lessons for which it did.
         """
         count = await self.resources.in_parts(lessons, self.config.mini_batch_size, ask)
         for lesson in lessons[:count]:
@@ -167,6 +163,6 @@ class ReplayTrainer(ABC, Generic[C, L]):
         self.resources.push(self.version)
 
 
-def tokens(sequences: Sequence[TokenSequence]) -> float:
-    """Return the number of trained tokens in ``sequences``, at least 1."""
-    return max(1.0, float(sum(sum(s.loss_mask) for s in sequences)))
+def tokens(sequences: Sequence[TokenSequence], weighted: bool = False) -> float:
+    """Return the number of trained tokens in ``sequences``, at least 1; ``weighted`` by their sequences."""
+    return max(1.0, float(sum(sum(s.loss_mask) * (s.weight if weighted else 1.0) for s in sequences)))

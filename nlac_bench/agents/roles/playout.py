@@ -1,22 +1,26 @@
 """Continues an episode from one of its states: replays its actions, takes another one, then lets the policy
 play."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.types import Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Playout:
-    """A continuation: the environment's answers to the action and to later ones, whether it succeeded, and
-    the reward of the whole episode."""
+    """A continuation: the environment's answers to the action and to later ones, whether it succeeded, the
+    reward of the whole episode, whether the episode ended (if not, it was cut and has no outcome), and the
+    policy's turns after the action, with their tokens."""
 
     observations: list[str]
     success: bool
     reward: float
+    ended: bool
+    turns: list[Turn] = field(default_factory=list)
 
 
 async def replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -> TextEnv | None:
@@ -44,9 +48,14 @@ async def play_on(
         agent.prompts.heard(action, transition.state)
     )
     observations, total = [observation], transition.reward_before + float(reward)
+    turns: list[Turn] = []
     while not (terminated or cut) and len(observations) <= max_turns:
         turn = await actor.act(observation, info)
+        if not turn.played:  # the context is full
+            break
         observation, reward, terminated, cut, info = await env.astep(turn.text)
+        turn.observation, turn.reward = observation, float(reward)
+        turns.append(turn)
         observations.append(observation)
         total += float(reward)
-    return Playout(observations, terminated and bool(info.get("success")), total)
+    return Playout(observations, terminated and bool(info.get("success")), total, terminated, turns)

@@ -85,12 +85,13 @@ def training_estimate_of(
     answer = min(answer_tokens, settings.max_response_length)
     prompt = min(prompt_tokens, settings.max_prompt_length)
     ratio = float(getattr(settings, "replay_ratio", 1.0))  # transitions trained on per new transition
+    per_step = settings.mini_batch_size or settings.train_batch_size * max(1.0, turns)
     learned = {
-        "steps": float(budget.amount * settings.mini_batch_size),
+        "steps": float(budget.amount * per_step),
         "env_steps": budget.amount * ratio,
         "tokens": budget.amount / (method.generates * answer),
     }[budget.unit]
-    steps = max(1, round(learned / settings.mini_batch_size))
+    steps = max(1, round(learned / per_step))
     batch = settings.train_batch_size
     episodes = 0 if config.offline else math.ceil(learned / ratio / max(1.0, turns) / batch) * batch
     validations = 1 + math.ceil(steps / settings.test_freq)
