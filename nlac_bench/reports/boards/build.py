@@ -112,6 +112,7 @@ _COLUMNS = (
     "success_if_missing_failed", "ci_low", "ci_high", "ci_method", "success_scored_only", "success_by_seed",
     "mean_reward", "pass_k", "tasks", "trials", "planned", "scored", "unscored", "infra_errors", "owed",
     "truncated", "content_filter", "environment_steps", "gradient_steps", "generated_tokens", "hours",
+    "budget_kind", "budget_planned", "budget_spent", "budget_overshoot",
     "tokens_by_role", "level", "partial", "warnings", "floor_note", "notes",
     "reproduce", "source", "source_url",
 )  # fmt: skip
@@ -162,6 +163,7 @@ def _csv_row(row: RowView) -> list[object]:
         row.gradient_steps,
         row.tokens,
         row.hours,
+        *((None,) * 4 if (use := row.budget) is None else use.to_json().values()),
         plain(tokens),
         row.level,
         str(entry.partial).lower(),

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from nlac_bench.leaderboards.boards import OUTSIDE, BoardRow
 from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
+from nlac_bench.leaderboards.spent import spent_by_runs
 from nlac_bench.reports.boards.facts import (
+    SEED_COLUMNS,
     Facts,
     count_of,
     has_only_outcomes,
@@ -23,6 +25,7 @@ from nlac_bench.reports.figures.figure import Cell, Figure
 from nlac_bench.reports.pages.render import link
 from nlac_bench.stats.places import Place
 from nlac_bench.stats.tables import number
+from nlac_bench.training.costs import BudgetUse, mean_budget
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -131,9 +134,11 @@ class RowView:
             seeds = len(self.entry.outcomes)
             return "none" if seeds < 2 else f"none, {seeds} seeds"
         seeds = len(training.runs)
+        use = self.budget
         words = (
             training.method if training.method != self.agent else None,
             training.budget,
+            "" if use is None or not use.overshoot else f"spent {use.spent:,.0f}",
             f"{seeds} seeds" if seeds > 1 else None,
             "offline" if training.offline else None,
         )
@@ -261,6 +266,15 @@ class RowView:
     @property
     def seed_rows(self) -> list[list[Cell]]:
         return seed_rows(self.entry)
+
+    @property
+    def seed_columns(self) -> Sequence[str]:
+        return SEED_COLUMNS
+
+    @property
+    def budget(self) -> BudgetUse | None:
+        """The use of the training's budget, the mean over seeds; None without one."""
+        return mean_budget(spent_by_runs(self.entry)) if self.entry.subject.training is not None else None
 
     @property
     def subject(self) -> Facts:
