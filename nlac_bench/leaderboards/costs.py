@@ -73,10 +73,14 @@ def tokenizer_at_hand(config: RunConfig) -> Tokenizer | None:
 
 
 def faults_of_tokens(run: RunFolder, tokenizer: Tokenizer) -> Iterator[str]:
-    """Yield the actions whose text has more tokens than were counted."""
+    """Yield the actions whose text has more tokens than were counted, or is not that of its tokens."""
+    as_sampled = run.subject["agent"] in ("react", "act")  # the others rewrite calls, or begin the answer
     for episode in run.episodes():
         for number, turn in enumerate(episode.turns, 1):
-            if turn.role == "policy" and (fault := _fault_of_text(turn, tokenizer)):
+            if turn.role != "policy":
+                continue
+            fault = _fault_of_text(turn, tokenizer) or (as_sampled and _fault_of_sampled(turn, tokenizer))
+            if fault:
                 yield f"{_name(episode)}: turn {number} has {fault}"
 
 
@@ -94,6 +98,18 @@ def _fault_of_text(turn: Turn, tokenizer: Tokenizer) -> str | None:
     if needed <= math.ceil(counted * (1 + _SLACK_SHARE)) + _SLACK:
         return None
     return f"a text of {needed} tokens, and states {counted}"
+
+
+def _fault_of_sampled(turn: Turn, tokenizer: Tokenizer) -> str | None:
+    """Return a fault if the sampled tokens do not begin with the text, which ends at a stop string."""
+    if turn.output_ids is None:
+        return None
+    text = str(turn.info.get("full_text", turn.text))
+    try:
+        sampled = str(tokenizer.decode(turn.output_ids, skip_special_tokens=True))
+    except (OverflowError, IndexError, TypeError):  # ids that the tokenizer does not have
+        sampled = ""
+    return None if sampled.startswith(text) else "a text that is not that of its sampled tokens"
 
 
 def _name(episode: Episode) -> str:

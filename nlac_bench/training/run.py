@@ -5,7 +5,7 @@ Its folder is a run folder whose episodes are the test episodes of the trained p
     base/              the run folder of the base model: the same tasks and seeds, played before training
     rollouts.jsonl     every training episode in order of use; episodes that were played again after a crash
                        are recorded twice
-    metrics.jsonl      one line per iteration and per validation
+    metrics.jsonl      one line per iteration and per validation, and one for the weights that are tested
     critiques.jsonl    one line per lesson, at most ``kept_critiques`` an iteration (methods with a language
                        critic); no iteration is recorded twice
     probe_set.jsonl    states that the critic reads at each validation (likewise)
@@ -27,6 +27,7 @@ from nlac_bench.harness.measure.new_templates import play_new
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT
+from nlac_bench.harness.measure.weights import state_run
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.learner.model import load_causal_lm
@@ -37,6 +38,7 @@ from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.training.costs import BudgetUse
+from nlac_bench.training.curve import TESTED, tested_weights
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.prepare import make_training, trainable_engine
 from nlac_bench.training.progress import has_signal
@@ -182,12 +184,29 @@ async def train_and_test(
             "checkpoint could be selected; fix the environment's server and start a new run"
         )
         raise NlacBenchError(f"{best} {never if training.progress.best < 0 else removed}")
+    _state_weights(writer, best)
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
         await play(prepared, writer, on_phase("test", writer))
     if not writer.owed():
         await play_new(prepared, folder)
     return not writer.owed()
+
+
+def _state_weights(writer: RunWriter, best: Path) -> None:
+    """Record the hash of the tested weights, in ``metrics.jsonl`` and beside them.
+
+    Raises:
+        NlacBenchError: other weights have played a part of the test.
+    """
+    sha256, before = state_run(best), tested_weights(writer.folder)
+    if before not in (None, sha256):
+        raise NlacBenchError(
+            f"{best} is not the checkpoint that a part of the test was played with (weights {sha256[:12]}, "
+            f"before {str(before)[:12]}); restore the folder, or start a new run"
+        )
+    if before is None:
+        writer.log({"kind": TESTED, "weights_sha256": sha256})
 
 
 def trained(folder: Path) -> TrainingResult | None:

@@ -133,7 +133,7 @@ def _csv_row(row: RowView) -> list[object]:
         None if place is None else place.worst,
         entry.entry_id,
         row.agent,
-        entry.subject.model,
+        row.model_name,
         entry.subject.revision or (None if weights is None else f"sha256:{weights.sha256}"),
         None if row.training == NOTHING else row.training,
         len(entry.outcomes) or None,

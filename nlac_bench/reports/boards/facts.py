@@ -162,6 +162,11 @@ def subject_facts(entry: Entry) -> Facts:
     facts += [(f"Prompt {name}", digest) for name, digest in sorted(subject.prompts.items())]
     if subject.training is not None:
         facts += [
+            (f"Tested weights of seed {run.seed}, SHA-256", run.weights_sha256)
+            for run in subject.training.runs
+            if run.weights_sha256 is not None
+        ]
+        facts += [
             (f"Setting {name}", plain(value)) for name, value in sorted(subject.training.settings.items())
         ]
     return facts

@@ -118,7 +118,13 @@ class RowView:
     def model(self) -> str:
         subject = self.entry.subject
         weights = None if subject.weights is None else f"weights {subject.weights.sha256[:12]}"
-        return " @ ".join(filter(None, (subject.model, subject.revision, weights)))
+        return " @ ".join(filter(None, (self.model_name, subject.revision, weights)))
+
+    @property
+    def model_name(self) -> str | None:
+        """The model's name; of a trained checkpoint, that of the model that its training began with."""
+        weights = self.entry.subject.weights
+        return self.entry.subject.model if weights is None or weights.run is None else weights.run.model
 
     @property
     def training(self) -> str:
@@ -130,6 +136,9 @@ class RowView:
             made = weights.run
             seed = "" if made.seed is None else f", seed {made.seed}"
             return f"{made.agent} on {made.env}{seed}"
+        folder = (self.entry.subject.model or "").startswith("folder ")
+        if training is None and (weights is not None or folder):
+            return "unknown"
         if training is None:
             seeds = len(self.entry.outcomes)
             return "none" if seeds < 2 else f"none, {seeds} seeds"
