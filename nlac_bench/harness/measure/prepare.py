@@ -60,10 +60,15 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     env = environments.measured
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
-    if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
+    if isinstance(env, PlainEnv) and config.agent == "oracle":
         raise ConfigError(
-            f"agent {config.agent!r} needs a TextEnv, which defines an oracle and constant actions; "
-            f"{config.env} is a plain Gymnasium environment; use 'random' or 'silent' instead"
+            f"agent 'oracle' needs a TextEnv, which defines an oracle; {config.env} is a plain Gymnasium "
+            "environment; use 'random' or 'silent' instead"
+        )
+    if isinstance(env, PlainEnv) and config.agent == "constant" and not env.constant_actions():
+        raise ConfigError(
+            f"agent 'constant' needs actions to choose from; define random_action(rng) or "
+            f"constant_actions() in {config.env}, or use 'random' or 'silent' instead"
         )
     if config.agent == "copy" and not has_copies(env):
         raise ConfigError(
