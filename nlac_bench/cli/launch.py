@@ -40,7 +40,7 @@ def launch(
 ) -> None:
     """Start a training run on many GPUs: vLLM servers that sample, and ranks of torchrun that learn.
 
-    The table [launch] of the file says how the GPUs are divided; docs/scaling.md
+    The table \\[launch] of the file says how the GPUs are divided; docs/scaling.md
     lists its settings. On one machine, the command runs until the training ends,
     and the outputs of the servers are in FOLDER-logs. On several machines, it
     submits a job to SLURM. The same command continues an interrupted run.

@@ -28,6 +28,7 @@ from nlac_bench.harness.measure.speed import MOST_PARAMETERS, measure, operation
 from nlac_bench.harness.measure.training_estimate import (
     ENGINE_BYTES,
     TrainingEstimate,
+    digits,
     duration,
     parameters_of,
     training_estimate_of,
@@ -109,15 +110,15 @@ class RunEstimate:
             )
         if self.seconds is not None and self.training is None:  # a served model cannot be trained
             at = f"at {SECONDS_PER_CALL:g} s per reply"
-            lines.append(f"time with a server: about {duration(self.seconds)} {at}")
+            lines.append(f"time with a server: {duration(self.seconds)} {at}")
         if self.training is not None:
             lines.append(self.training.to_text())
         if self.tokens:
-            lines.append(f"tokens of all models: about {self.tokens:.2g}")
+            lines.append(f"tokens of all models: about {digits(self.tokens)}")
         if self.memory_bytes:
             lines.append(f"memory here: about {self.memory_bytes / 1e9:.2g} GB")
         if self.seconds_here is not None:
-            lines.append(f"time here: about {duration(self.seconds_here)} (wall time{self.time_from})")
+            lines.append(f"time here: {duration(self.seconds_here)} (wall time{self.time_from})")
         elif self.tokens:
             lines.append("time here: unknown, because neither the model's name nor a folder gives its size")
         return "\n".join(lines)

@@ -1,12 +1,13 @@
 """Turns a configuration into a run that can start; everything is checked before the first model call."""
 
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import Any
 
 from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.floors import has_copies
-from nlac_bench.agents.names import FLOORS
+from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.envs.adapter import PlainEnv
@@ -56,6 +57,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     Raises:
         NlacBenchError: the environment cannot be made, or the agent cannot play it or be trained on it.
     """
+    _check_agent(config)
     environments = Environments(config, chat if chat is not None else simulator(config))
     env = environments.measured
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
@@ -84,6 +86,20 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
             "training algorithm as --agent"
         )
     return Outline(config, environments, conditions(config, env), plan)
+
+
+def _check_agent(config: RunConfig) -> None:
+    """Check that there is an agent of this name, and a model if it needs one.
+
+    Raises:
+        NlacBenchError: otherwise.
+    """
+    name, context = config.agent, AgentContext()
+    if name in (*PROMPTED, *methods.names()):
+        if config.model is None and config.base_url is None:
+            context.required_engine(name)
+    elif name not in FLOORS and name not in entry_points(group=agents.PLUGIN_GROUP).names:
+        agents.make(name, context)  # the message lists all agents
 
 
 def prepare(config: RunConfig) -> Prepared:
