@@ -14,7 +14,7 @@ from nlac_bench.agents import methods
 from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json, show
-from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
+from nlac_bench.cli.progress import RunProgress, TrainProgress, counters_of
 from nlac_bench.cli.run_files import write_run_files
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure import estimate
@@ -230,7 +230,7 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     folder, planned = writer.folder.path, len(writer.folder.plan)
     owed = len(writer.owed())
     errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
-    with RunProgress(writer.folder, tokens_of(prepared.agent)) as progress:
+    with RunProgress(writer.folder, counters_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
     if driver.stopped is None:
         # An interruption leaves it incomplete, and ``resume`` plays the rest.
@@ -269,9 +269,11 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
-    with TrainProgress(prepared.config, tokens_of(prepared.agent)) as progress:
+    with TrainProgress(prepared.config, counters_of(prepared.agent)) as progress:
         done = asyncio.run(
-            train_and_test(prepared, writer, progress.phase, progress.metrics, progress.training)
+            train_and_test(
+                prepared, writer, progress.phase, progress.metrics, progress.training, progress.learner
+            )
         )
     result = trained(folder)
     if result is None or not done:

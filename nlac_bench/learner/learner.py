@@ -41,6 +41,8 @@ class Learner:
     def __init__(self, model: object, config: LearnerConfig) -> None:
         self.config = config
         self.step = 0
+        self.computed_tokens = 0
+        """Number of tokens of the rows that this rank has computed so far, padding included; for displays."""
         if config.deterministic:
             torch.use_deterministic_algorithms(True)
         seed_everything(config.seed)
@@ -301,6 +303,7 @@ class Learner:
         wanted_BT = next_mask_BT != 0
         arguments = (micro.ids, micro.position_ids, micro.segment_ids, wanted_BT)
         forward = self.model(*arguments)
+        self.computed_tokens += micro.ids.numel()
 
         def reference() -> Logits:
             if self.reference is None:

@@ -33,7 +33,7 @@ from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.learner.model import load_causal_lm
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.weights import ModelSource
-from nlac_bench.rollout.interrupts import on_interrupt, tell
+from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.verdicts import worded
@@ -143,6 +143,7 @@ async def train_and_test(
     on_phase: Callable[[str, RunWriter], OnResult],
     on_metrics: Callable[[dict[str, Any]], None],
     on_step: Callable[[str], None] = lambda phase: None,
+    on_learner: Callable[[Callable[[], int]], None] = lambda tokens: None,
 ) -> bool:
     """Measure the base model, train it, and test the best checkpoint on the same tasks and seeds.
 
@@ -153,6 +154,7 @@ async def train_and_test(
             for results.
         on_metrics: called with each row of ``metrics.jsonl``.
         on_step: ``TrainingLoop``'s ``on_phase``.
+        on_learner: called with a function that returns how many tokens the learner has computed so far.
 
     Returns:
         Whether the run is complete; False after an interruption or if test episodes are missing.
@@ -173,6 +175,7 @@ async def train_and_test(
         make_training(prepared, folder, writer.log, on_metrics, on_step) as training,
         _interruptible(training),
     ):
+        on_learner(training.learned_tokens)
         await training.run()
     if training.stopped or not training.finished():
         return False
@@ -257,9 +260,12 @@ def _interruptible(training: TrainingLoop) -> Iterator[None]:
     def on_signal() -> None:
         if training.stopped and task is not None:
             task.cancel()
-        elif not training.stopped:
-            tell("interrupted: the running iteration ends and is saved; press Ctrl-C again to stop now")
         training.stopped = True
 
-    with on_interrupt(on_signal):
+    def answer(count: int) -> str:
+        if count > 1:
+            return "stopping now"
+        return "interrupted: the running iteration ends and is saved; press Ctrl-C again to stop now"
+
+    with on_interrupt(on_signal, answer):
         yield
