@@ -158,6 +158,7 @@ class TrainProgress:
         assert config.train is not None
         self._budget = Budget.parse(config.train.budget)
         self._counters = dict(counters or {})
+        self._learned: Callable[[], tuple[int, bool]] = lambda: (0, False)
         self._playing: RunProgress | None = None
         self._heartbeat: Heartbeat | None = None
         self._speed = Speed(self._counters)
@@ -189,9 +190,10 @@ class TrainProgress:
         self._speed()  # tokens of the previous step do not count
         self._step, self._step_began = PHASES[step], time.monotonic()
 
-    def learner(self, tokens: Callable[[], int]) -> None:
-        """Also count the tokens that the learner has computed."""
-        self._counters[LEARNED] = tokens
+    def learner(self, learned: Callable[[], tuple[int, bool]]) -> None:
+        """Also count the tokens that the learner has computed, and show when it computes."""
+        self._learned = learned
+        self._counters[LEARNED] = lambda: learned()[0]
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         """Print the results of an iteration or a validation."""
@@ -232,12 +234,13 @@ class TrainProgress:
     def line(self) -> str:
         """Return the line that is shown now."""
         gone, speeds = time.monotonic() - self._step_began, self._speed()
-        step = (
-            "computing gradients"
-            if self._step == PHASES["learning"] and set(speeds) == {LEARNED}
-            else self._step
-        )
-        return f"{step} for {gone:.0f} s, {speed_text(speeds)}, {self._eta()}"
+        tokens, computing = self._learned()
+        learns = computing or set(speeds) == {LEARNED}
+        step = "computing gradients" if learns and self._step == PHASES["learning"] else self._step
+        shown = speed_text(speeds)
+        if computing and not speeds:  # tokens are counted when a micro-batch ends
+            shown = f"{tokens:,} {LEARNED} so far"
+        return f"{step} for {gone:.0f} s, {shown}, {self._eta()}"
 
     def _say(self, text: str) -> None:
         if self._heartbeat is not None:

@@ -130,7 +130,7 @@ def make_training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
             probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
-            allowance=allowance, learned_tokens=lambda: learner.computed_tokens,
+            allowance=allowance, learned=lambda: (learner.computed_tokens, learner.computing),
         )  # fmt: skip
         yield training
     finally:

@@ -143,7 +143,7 @@ async def train_and_test(
     on_phase: Callable[[str, RunWriter], OnResult],
     on_metrics: Callable[[dict[str, Any]], None],
     on_step: Callable[[str], None] = lambda phase: None,
-    on_learner: Callable[[Callable[[], int]], None] = lambda tokens: None,
+    on_learner: Callable[[Callable[[], tuple[int, bool]]], None] = lambda learned: None,
 ) -> bool:
     """Measure the base model, train it, and test the best checkpoint on the same tasks and seeds.
 
@@ -154,7 +154,7 @@ async def train_and_test(
             for results.
         on_metrics: called with each row of ``metrics.jsonl``.
         on_step: ``TrainingLoop``'s ``on_phase``.
-        on_learner: called with a function that returns how many tokens the learner has computed so far.
+        on_learner: called with ``TrainingLoop``'s ``learned``.
 
     Returns:
         Whether the run is complete; False after an interruption or if test episodes are missing.
@@ -175,7 +175,7 @@ async def train_and_test(
         make_training(prepared, folder, writer.log, on_metrics, on_step) as training,
         _interruptible(training),
     ):
-        on_learner(training.learned_tokens)
+        on_learner(training.learned)
         await training.run()
     if training.stopped or not training.finished():
         return False

@@ -163,7 +163,8 @@ def test_every_phase_shows_what_it_counts() -> None:
     )
     counters = {unit: functools.partial(count.__getitem__, unit) for unit in ("prompt tokens", "tokens")}
     with TrainProgress(config, counters) as progress:
-        progress.learner(lambda: count["learned"])
+        computing = False
+        progress.learner(lambda: (count["learned"], computing))
         progress.training("playing")
         count["prompt tokens"] = 500
         assert re.match(r"playing training episodes for 0 s, \d+ prompt tokens/s, time", progress.line())
@@ -173,6 +174,8 @@ def test_every_phase_shows_what_it_counts() -> None:
         assert re.search(r" 0 s, \d+ prompt tokens/s, \d+ tokens/s, ", progress.line())
         count["learned"] = 4000
         assert re.match(r"computing gradients for 0 s, \d+ learned tokens/s, ", progress.line())
+        computing = True  # a micro-batch that takes long
+        assert progress.line().startswith("computing gradients for 0 s, 4,000 learned tokens so far, ")
 
 
 class CountsPrompts:
