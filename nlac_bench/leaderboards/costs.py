@@ -21,6 +21,8 @@ from nlac_bench.types import Episode, Turn, Usage
 _SLACK, _SLACK_SHARE = 4, 0.1
 """The excess of a text's tokens over the count that is accepted: a model need not sample the tokens that the
 tokenizer makes of the same text."""
+_MORE = 64
+"""Tokens beyond two for each byte that a text may have: special tokens, and text that was redacted."""
 
 
 def has_model(config: RunConfig) -> bool:
@@ -73,7 +75,7 @@ def tokenizer_at_hand(config: RunConfig) -> Tokenizer | None:
 
 
 def faults_of_tokens(run: RunFolder, tokenizer: Tokenizer) -> Iterator[str]:
-    """Yield the actions whose text has more tokens than were counted, or is not that of its tokens."""
+    """Yield the actions whose text has another length than was counted, or is not that of its tokens."""
     as_sampled = run.subject["agent"] in ("react", "act")  # the others rewrite calls, or begin the answer
     for episode in run.episodes():
         for number, turn in enumerate(episode.turns, 1):
@@ -95,9 +97,12 @@ def _fault_of_text(turn: Turn, tokenizer: Tokenizer) -> str | None:
     counted = turn.usage.completion_tokens
     text = str(turn.info.get("full_text", turn.text))
     needed = len(tokenizer(text, add_special_tokens=False)["input_ids"])
-    if needed <= math.ceil(counted * (1 + _SLACK_SHARE)) + _SLACK:
-        return None
-    return f"a text of {needed} tokens, and states {counted}"
+    if needed > math.ceil(counted * (1 + _SLACK_SHARE)) + _SLACK:
+        return f"a text of {needed} tokens, and states {counted}"
+    size = len(text.encode("utf-8", "backslashreplace"))
+    if turn.output_ids is None and counted > 2 * size + _MORE:
+        return f"a text of {size} bytes, and states {counted} tokens"
+    return None
 
 
 def _fault_of_sampled(turn: Turn, tokenizer: Tokenizer) -> str | None:

@@ -235,6 +235,20 @@ def test_token_counts_are_compared_with_the_texts(trained: Path, tmp_path: Path)
         assert ("sampled tokens, and states 1" if keep_ids else "token counts fit the texts") in said
 
 
+def test_counts_far_above_the_texts_are_refused(trained: Path, tmp_path: Path) -> None:
+    """Random play with forged calls and counts that add up, for a model whose tokenizer is here."""
+    run = Path(shutil.copytree(trained / "eval", tmp_path / "run"))
+    rows = lines(run / "episodes.jsonl")
+    for row in rows:
+        for turn in row["turns"]:
+            row["usage"]["policy"]["completion_tokens"] += 500 - turn["usage"]["completion_tokens"]
+            turn["usage"]["completion_tokens"] = 500
+            turn.update(output_ids=None, prompt_ids=None, logprobs=None)
+    rewrite(run / "episodes.jsonl", rows)
+    said = submit(run, "--replay", "--out", tmp_path / "out", status=2)["said"]
+    assert "token counts fit the texts" in said and "states 500 tokens" in said
+
+
 def test_sampled_tokens_are_those_of_the_text(trained: Path, tmp_path: Path) -> None:
     """Forged ids that agree with the counts, but not with the text, are refused."""
     for name, ids in (

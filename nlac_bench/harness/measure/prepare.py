@@ -110,6 +110,7 @@ def prepare(config: RunConfig) -> Prepared:
     """
     planned = outline(config)
     environments, world = planned.environments, planned.environments.measured.played_world
+    prompts = prompt_files(config.prompts, environments.measured.prompts)  # before a model is loaded
     engine = None if config.agent in FLOORS else policy_engine(config)
     weights = None if engine is None else weights_of(config.model)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
@@ -119,7 +120,7 @@ def prepare(config: RunConfig) -> Prepared:
         engine=engine,
         sampling=sampling,
         make_train_env=environments.make_training_env,
-        prompts=prompt_files(config.prompts, environments.measured.prompts),
+        prompts=prompts,
     )
     agent = agents.make(config.agent, context)
     return Prepared(
