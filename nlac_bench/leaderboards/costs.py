@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from nlac_bench import tiny
 from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS, PROMPTED
+from nlac_bench.errors import MissingDataError
 from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.runs.configuration import RunConfig
@@ -58,20 +58,26 @@ def faults_of_costs(run: RunFolder) -> Iterator[str]:
 
 
 def tokenizer_at_hand(config: RunConfig) -> Tokenizer | None:
-    """Return the tokenizer of the run's model if that is embedded, or in a folder of this machine.
+    """Return the tokenizer of the run's model if that is embedded, in the cache, or a folder of this machine.
 
     Returns:
         None also for a trained agent with an embedded model, which samples numbers in place of identifiers:
         its texts have other tokens than those that it sampled.
     """
     model = config.model
-    if model is None or not (model in tiny.FOLDERS or Path(model).is_dir()):
+    if model is None:
+        return None
+    try:
+        folder = local_model(model)
+    except MissingDataError:  # a pretrained model that was not fetched
+        return None
+    if not Path(folder).is_dir():
         return None
     if config.agent in methods.names() and is_tiny(model):
         return None
     from nlac_bench.rollout.engines.hf.loading import load_tokenizer  # transformers takes seconds
 
-    return load_tokenizer(local_model(model))
+    return load_tokenizer(folder)
 
 
 def faults_of_tokens(run: RunFolder, tokenizer: Tokenizer) -> Iterator[str]:
