@@ -138,8 +138,8 @@ def compared_costs(
 ) -> CostComparison | None:
     """Return the costs of the seeds that both methods have; None without any."""
     common = [seed for seed in a if seed in b]
-    sides = ([runs[seed].spent for seed in common] for runs in (a, b))
-    return CostComparison(*sides, names=(name_a, name_b)) if common else None
+    first, second = ([runs[seed].spent for seed in common] for runs in (a, b))
+    return CostComparison(first, second, (name_a, name_b)) if common else None
 
 
 def nothing_learned(result: Difference) -> Difference:

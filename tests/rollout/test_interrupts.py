@@ -47,7 +47,7 @@ def test_each_signal_has_its_answer_and_others_none() -> None:
         handled: asyncio.Queue[None] = asyncio.Queue()
         earlier = signal.signal(signal.SIGUSR1, lambda *_: None)
         try:
-            with on_interrupt(lambda: handled.put_nowait(None), answers.append):  # type: ignore[arg-type]
+            with on_interrupt(lambda: handled.put_nowait(None), answers.append):
                 for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
                     os.kill(os.getpid(), number)
                     if number != signal.SIGUSR1:

@@ -98,7 +98,7 @@ def _stated_run(folder: Path, sha256: str) -> dict[str, Any] | None:
         return None
     if not isinstance(stated, dict) or stated.get("weights_sha256") != sha256:
         return None
-    run = {name: stated.get(name) for name in (*_TEXTS, "seed")}
+    run: dict[str, Any] = {name: stated.get(name) for name in (*_TEXTS, "seed")}
     texts = all(isinstance(run[name], str) and len(run[name]) <= 500 for name in _TEXTS)
     known = texts and (run["seed"] is None or type(run["seed"]) is int)
     return run if known and re.fullmatch("[0-9a-f]{64}", run["manifest_sha256"]) else None
