@@ -24,6 +24,7 @@ from nlac_bench.harness.measure.new_templates import has_new_templates, play_new
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.measure.stored import stored_config
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import ADVANCED, COMMAND_LINE, Resume, RunConfig, read_config
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, refuse_unrepeated, to_repeat
@@ -188,7 +189,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
 
 def completed(settings: dict[str, object], measure_only: bool, source: str) -> RunConfig:
     """Return ``settings`` with the defaults that depend on other settings."""
-    if settings.get("agent") in methods.names():
+    if isinstance(agent := settings.get("agent"), str) and named_agents.is_method(agent):
         settings.setdefault("model", "tiny")
         if measure_only:
             settings |= {"train": None, "offline": None, "base": None}

@@ -8,6 +8,7 @@ from nlac_bench.harness.measure.environment import Environments, conditions
 from nlac_bench.harness.measure.offline import ROLLOUTS
 from nlac_bench.harness.measure.simulator import simulator_settings
 from nlac_bench.harness.measure.weights import weights_of, weights_sha256
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import read_lines
@@ -74,6 +75,11 @@ def trusted_config(run: RunFolder, env: str | None) -> RunConfig:
         ConfigError: the configuration is invalid, or ``env`` does not repeat the environment and has to.
     """
     source = run.path / "config.json"
+    if module := named_agents.module_of(str(run.config.get("agent"))):
+        raise ConfigError(
+            f"{source}: the agent is of the module {module!r:.200}, which is not imported for a run of "
+            "somebody else; install it with an entry point (docs/plugins.md), and measure with its name"
+        )
     refuse_unrepeated({"env": run.config.get("env")}, {"env": env}, source, "add to the command:")
     if env is not None and env != run.config.get("env"):
         raise ConfigError(f"--env {env}: {source} has {run.config.get('env')!r:.200}; repeat that value")

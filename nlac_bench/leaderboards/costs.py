@@ -8,11 +8,11 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.errors import MissingDataError
 from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.harness.measure.model_defaults import is_tiny
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
@@ -29,7 +29,7 @@ def has_model(config: RunConfig) -> bool:
     """Return whether the agent of ``config`` acts with a model."""
     if config.agent in FLOORS:
         return False
-    return config.model is not None or config.agent in (*PROMPTED, *methods.names())
+    return config.model is not None or config.agent in PROMPTED or named_agents.is_method(config.agent)
 
 
 def faults_of_costs(run: RunFolder) -> Iterator[str]:
@@ -73,7 +73,7 @@ def tokenizer_at_hand(config: RunConfig) -> Tokenizer | None:
         return None
     if not Path(folder).is_dir():
         return None
-    if config.agent in methods.names() and is_tiny(model):
+    if named_agents.is_method(config.agent) and is_tiny(model):
         return None
     from nlac_bench.rollout.engines.hf.loading import load_tokenizer  # transformers takes seconds
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
@@ -34,6 +33,7 @@ from nlac_bench.harness.measure.training_estimate import (
     training_estimate_of,
 )
 from nlac_bench.harness.measure.training_tasks import held_out, split_tasks
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.types import ChatReply, Messages, Role
 
@@ -194,7 +194,7 @@ def estimate_of(config: RunConfig) -> RunEstimate:
     memory = training.memory_bytes if training is not None else None if size is None else int(size * 4)
     replicas = policy_replicas(config)
     if memory is not None and size is not None and replicas > 1:  # the engine's weights are elsewhere
-        slots = 1 if config.train is None else len(methods.find(config.agent).slots(config.train))
+        slots = 1 if config.train is None else len(named_agents.method(config.agent).slots(config.train))
         memory -= int(size * (4 if training is None else slots * ENGINE_BYTES))
         memory += int(replicas * (PROCESS_BYTES + size * 4 * slots))
     return RunEstimate(

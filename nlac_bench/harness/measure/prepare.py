@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any
 
-from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.floors import has_copies
 from nlac_bench.agents.names import FLOORS, PROMPTED
@@ -19,6 +18,7 @@ from nlac_bench.harness.measure.simulator import simulator
 from nlac_bench.harness.measure.training_checks import check_training
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT, validates_apart
 from nlac_bench.harness.measure.weights import weights_of
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.seeds import Planned, plan_episodes
 from nlac_bench.rollout.agent import Agent
@@ -95,10 +95,14 @@ def _check_agent(config: RunConfig) -> None:
         NlacBenchError: otherwise.
     """
     name, context = config.agent, AgentContext()
-    if name in (*PROMPTED, *methods.names()):
+    if name in PROMPTED or named_agents.is_method(name):
         if config.model is None and config.base_url is None:
             context.required_engine(name)
-    elif name not in FLOORS and name not in entry_points(group=agents.PLUGIN_GROUP).names:
+    elif not (
+        name in FLOORS
+        or named_agents.module_of(name)
+        or name in entry_points(group=agents.PLUGIN_GROUP).names
+    ):
         agents.make(name, context)  # the message lists all agents
 
 
@@ -115,14 +119,14 @@ def prepare(config: RunConfig) -> Prepared:
     weights = None if engine is None else weights_of(config.model)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
     if config.train is not None:
-        methods.find(config.agent).check_engine(engine, config.model)
+        named_agents.method(config.agent).check_engine(engine, config.model)
     context = AgentContext(
         engine=engine,
         sampling=sampling,
         make_train_env=environments.make_training_env,
         prompts=prompts,
     )
-    agent = agents.make(config.agent, context)
+    agent = named_agents.make(config.agent, context)
     return Prepared(
         config=config,
         environments=environments,

@@ -6,9 +6,9 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nlac_bench.agents import methods
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.engines import local_model
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner.config import Budget
 from nlac_bench.learner.memory import Shape, learner_bytes
@@ -79,7 +79,7 @@ def training_estimate_of(
         turns: mean number of turns of an episode.
         answer_tokens: mean length of an answer in any role.
     """
-    method = methods.find(config.agent)
+    method = named_agents.method(config.agent)
     settings = config.train if config.train is not None else method.config({})
     budget, size = Budget.parse(settings.budget), parameters_of(local_model(str(config.model)))
     answer = min(answer_tokens, settings.max_response_length)
