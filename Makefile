@@ -24,7 +24,8 @@ setup: $(READY) ## Create .venv with everything that running and testing need
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo "installing about 100 packages into $(VENV); that takes a few minutes"
+	$(BIN)/python -m pip install --progress-bar off --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, write curve and report

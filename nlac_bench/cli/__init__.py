@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nlac_bench.cli.commands import Commands
+from nlac_bench.cli.commands import HELP, Commands
 from nlac_bench.cli.streams import guarded_output
 from nlac_bench.errors import ConfigError
 from nlac_bench.learner import torchrun
@@ -17,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP},
     help="""Text environments and a benchmark harness for language-model agents.
 
     [bold]Environments[/bold]

@@ -14,6 +14,9 @@ from typer.core import TyperCommand
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.run_help import RunCommand
 
+HELP = ["-h", "--help"]
+"""The names of the option that shows the help of a command."""
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -70,6 +73,10 @@ class Commands(ExitCodes):
         super().__init__(**settings)
         self.commands = {name: TyperCommand(name) for name in COMMANDS}
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options; flags are shown without a type."""
+        return _without_types(super().get_params(ctx))
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the name and the help text of a command, which help and completion show."""
         command = super().get_command(ctx, cmd_name)
@@ -94,7 +101,24 @@ def imported(name: str) -> Any:
         app.add_typer(defined, name=name, help=entry.help)
     else:
         app.command(name, cls=entry.cls, help=entry.help)(defined)
-    return typer.main.get_group(app).commands[name]
+    command = typer.main.get_group(app).commands[name]
+    _without_types_of_flags(command)
+    return command
+
+
+def _without_types_of_flags(command: Any) -> None:
+    """Show the flags of a command, or of the commands of a group, without a type."""
+    _without_types(command.get_params(typer.Context(command, help_option_names=HELP)))  # --help is kept
+    for each in getattr(command, "commands", {}).values():
+        _without_types_of_flags(each)
+
+
+def _without_types(options: list[Any]) -> list[Any]:
+    """Return ``options``; the help of flags, which take no value, does not show the type ``<bool>``."""
+    for option in options:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    return options
 
 
 def help_of(entry: Definition) -> str | None:

@@ -107,9 +107,8 @@ def _show(
     comparison: Comparison | AlgorithmComparison, sides: Sequence[Sequence[MeasuredRun]], as_json: bool
 ) -> None:
     """Print a comparison with the costs of both sides."""
-    costs = CostComparison(
-        *([RunCost.read(RunFolder.open(run.name), run.outcomes) for run in side] for side in sides)
-    )
+    a, b = ([RunCost.read(RunFolder.open(run.name), run.outcomes) for run in side] for side in sides)
+    costs = CostComparison(a, b)
     if as_json:
         print_json({**comparison.to_json(), **costs.to_json()})
     else:

@@ -183,6 +183,7 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
       nlac-bench envs check my_pkg:MyEnv-v0
     """
     from nlac_bench.envs import conformance
+    from nlac_bench.harness.measure.stored_episode import stored_episode
 
     entry_name, config = parse(name)
     entry = registry.find(entry_name)
@@ -196,6 +197,7 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
         results = conformance.check(make_env, env_id=entry.env_id, kwargs=config)
         ended = not any(result.passed is None and "did not end" in result.detail for result in results)
         advice = conformance.advise(make_env) if ended else []
+        results += [stored_episode(name)] if ended else []
     holds = all(result.passed is not False for result in results)
     if as_json:
         rows = [

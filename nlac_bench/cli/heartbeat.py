@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from nlac_bench.cli.output import errors, escape
 
@@ -63,15 +63,29 @@ class Heartbeat:
 
 
 class Speed:
-    """Tokens per second since the last call, by the engine's count, which includes unfinished replies."""
+    """The speeds of what is counted while it happens, since the last call.
 
-    def __init__(self, tokens: Callable[[], int]) -> None:
-        self._tokens = tokens
-        self._before, self._at = tokens(), time.monotonic()
+    Args:
+        counters: functions that return the counts so far, by their unit: ``tokens`` (generated ones, those of
+            unfinished replies included), ``prompt tokens`` or ``learned tokens``.
+    """
 
-    def __call__(self) -> float:
-        """Return the tokens per second since the last call."""
-        now, tokens = time.monotonic(), self._tokens()
-        speed = (tokens - self._before) / max(1e-9, now - self._at)
-        self._before, self._at = tokens, now
-        return speed
+    def __init__(self, counters: Mapping[str, Callable[[], int]]) -> None:
+        self.counters = dict(counters)
+        self._before, self._at = self._counts(), time.monotonic()
+
+    def _counts(self) -> dict[str, int]:
+        return {unit: count() for unit, count in self.counters.items()}
+
+    def __call__(self) -> dict[str, float]:
+        """Return the counts per second since the last call, by unit, without units that did not change."""
+        now, counts = time.monotonic(), self._counts()
+        seconds = max(1e-9, now - self._at)
+        changes = {unit: count - self._before.get(unit, 0) for unit, count in counts.items()}
+        self._before, self._at = counts, now
+        return {unit: change / seconds for unit, change in changes.items() if change}
+
+
+def speed_text(speeds: Mapping[str, float]) -> str:
+    """Return speeds as text: ``350 prompt tokens/s, 40 tokens/s``; that nothing was counted, without any."""
+    return ", ".join(f"{speed:.0f} {unit}/s" for unit, speed in speeds.items()) or "waiting for tokens"

@@ -16,6 +16,7 @@ from nlac_bench.cluster.launch.scripts import script
 from nlac_bench.cluster.launch.settings import LaunchSettings
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.runs.configuration import read_config
+from nlac_bench.harness.runs.trust import refuse_unrepeated
 
 
 def launch(
@@ -40,7 +41,7 @@ def launch(
 ) -> None:
     """Start a training run on many GPUs: vLLM servers that sample, and ranks of torchrun that learn.
 
-    The table [launch] of the file says how the GPUs are divided; docs/scaling.md
+    The table \\[launch] of the file says how the GPUs are divided; docs/scaling.md
     lists its settings. On one machine, the command runs until the training ends,
     and the outputs of the servers are in FOLDER-logs. On several machines, it
     submits a job to SLURM. The same command continues an interrupted run.
@@ -53,8 +54,11 @@ def launch(
       nlac-bench launch --config configs/paper/tau_retail_qwq-32b.toml \\
         --dry-run > job.sbatch
     """
+    values = read_config(config)
+    if config.suffix == ".json":  # of a run that may come from somebody else
+        refuse_unrepeated({"agent": values.get("agent")}, {}, config, "write a TOML file with")
     settings = LaunchSettings.read(config, gpus=gpus, nodes=nodes)
-    resolved = completed(read_config(config), False, str(config))
+    resolved = completed(values, False, str(config))
     planned = plan(config, resolved, settings, out, options or [])
     text = script(planned)
     if dry_run:

@@ -4,11 +4,11 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from nlac_bench.cli.heartbeat import Heartbeat, Speed
+from nlac_bench.cli.heartbeat import Heartbeat, Speed, speed_text
 from nlac_bench.cli.output import errors, escape
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
@@ -26,18 +26,26 @@ PHASES = {
     "probing": "measuring the critic",
 }
 
-_UNSAMPLED = {PHASES["learning"]: "computing gradients, or waiting for samples"}
-"""The work of a phase while no tokens arrive; servers report the tokens of a complete sample only."""
+Counters: TypeAlias = Mapping[str, Callable[[], int]]
+"""What is counted while it happens, by unit; see ``Speed``."""
+
+LEARNED = "learned tokens"
+"""The unit of the tokens that the learner has computed."""
 
 
-def tokens_of(agent: object) -> Callable[[], int] | None:
-    """Return a function that reads the number of tokens that the engine of ``agent`` has generated.
+def counters_of(agent: object) -> Counters:
+    """Return the counters of the engine of ``agent``: computed tokens of prompts, and generated tokens.
 
-    Returns:
-        None for agents without a model.
+    Servers report both only with a complete reply; engines in this process count them as they come. Agents
+    without a model have none.
     """
     engine = getattr(agent, "engine", None)
-    return None if engine is None else lambda: int(getattr(engine, "generated_tokens", 0))
+    names = {"prompt tokens": "read_tokens", "tokens": "generated_tokens"}
+    return {unit: _counter(engine, name) for unit, name in names.items() if hasattr(engine, name)}
+
+
+def _counter(engine: object, name: str) -> Callable[[], int]:
+    return lambda: int(getattr(engine, name))
 
 
 class RunProgress:
@@ -47,16 +55,16 @@ class RunProgress:
 
     Args:
         run: the run that is played.
-        tokens: returns the number of tokens that the engine has generated; None without a model.
+        counters: see ``counters_of``.
     """
 
-    def __init__(self, run: RunFolder, tokens: Callable[[], int] | None = None) -> None:
+    def __init__(self, run: RunFolder, counters: Counters | None = None) -> None:
         self._interim = Interim(run.plan, run.rows())
         self._before = self._interim.ended
         self._failed: set[tuple[str, int]] = set()
         self._recovered = 0
         self._began = time.monotonic()
-        self._speed = None if tokens is None else Speed(tokens)
+        self._speed = Speed(counters) if counters else None
         columns = (
             TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
             TimeRemainingColumn(),
@@ -108,7 +116,7 @@ class RunProgress:
         return ", ".join(filter(None, (f"{ended}/{planned} episodes", self._status_and_speed(), eta)))
 
     def _status_and_speed(self) -> str:
-        speed = "" if self._speed is None else f"{self._speed():.0f} tokens/s"
+        speed = "" if self._speed is None else speed_text(self._speed())
         return ", ".join(filter(None, (self.status(), speed)))
 
     def _show(self) -> None:
@@ -143,16 +151,17 @@ class TrainProgress:
     episodes of base and test.
 
     Args:
-        tokens: returns the number of tokens that the engine has generated.
+        counters: see ``counters_of``.
     """
 
-    def __init__(self, config: RunConfig, tokens: Callable[[], int] | None = None) -> None:
+    def __init__(self, config: RunConfig, counters: Counters | None = None) -> None:
         assert config.train is not None
         self._budget = Budget.parse(config.train.budget)
-        self._tokens = tokens if tokens is not None else lambda: 0
+        self._counters = dict(counters or {})
+        self._learned: Callable[[], tuple[int, bool]] = lambda: (0, False)
         self._playing: RunProgress | None = None
         self._heartbeat: Heartbeat | None = None
-        self._speed = Speed(self._tokens)
+        self._speed = Speed(self._counters)
         self._step, self._step_began = "loading the learner", time.monotonic()
         self._without_signal = 0
         self._left: tuple[float, float] | None = None
@@ -168,7 +177,7 @@ class TrainProgress:
         """Show the progress of the episodes of ``name`` (base or test); return the callback for results."""
         self._end()
         errors.print(f"{name}: {len(run.owed())} episodes")
-        self._playing = RunProgress(run.folder, self._tokens)
+        self._playing = RunProgress(run.folder, self._counters)
         return self._playing.__enter__()
 
     def training(self, step: str) -> None:
@@ -176,10 +185,15 @@ class TrainProgress:
         if self._playing is not None:
             self._end()
         if self._heartbeat is None:
-            self._speed = Speed(self._tokens)
+            self._speed = Speed(self._counters)
             self._heartbeat = Heartbeat(self.line).__enter__()
         self._speed()  # tokens of the previous step do not count
         self._step, self._step_began = PHASES[step], time.monotonic()
+
+    def learner(self, learned: Callable[[], tuple[int, bool]]) -> None:
+        """Also count the tokens that the learner has computed, and show when it computes."""
+        self._learned = learned
+        self._counters[LEARNED] = lambda: learned()[0]
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         """Print the results of an iteration or a validation."""
@@ -219,9 +233,14 @@ class TrainProgress:
 
     def line(self) -> str:
         """Return the line that is shown now."""
-        gone, speed = time.monotonic() - self._step_began, self._speed()
-        step = self._step if speed else _UNSAMPLED.get(self._step, self._step)
-        return f"{step} for {gone:.0f} s, {speed:.0f} tokens/s, {self._eta()}"
+        gone, speeds = time.monotonic() - self._step_began, self._speed()
+        tokens, computing = self._learned()
+        learns = computing or set(speeds) == {LEARNED}
+        step = "computing gradients" if learns and self._step == PHASES["learning"] else self._step
+        shown = speed_text(speeds)
+        if computing and not speeds:  # tokens are counted when a micro-batch ends
+            shown = f"{tokens:,} {LEARNED} so far"
+        return f"{step} for {gone:.0f} s, {shown}, {self._eta()}"
 
     def _say(self, text: str) -> None:
         if self._heartbeat is not None:

@@ -14,7 +14,7 @@ from nlac_bench.agents import methods
 from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json, show
-from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
+from nlac_bench.cli.progress import RunProgress, TrainProgress, counters_of
 from nlac_bench.cli.run_files import write_run_files
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure import estimate
@@ -24,6 +24,7 @@ from nlac_bench.harness.measure.new_templates import has_new_templates, play_new
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.measure.stored import stored_config
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import ADVANCED, COMMAND_LINE, Resume, RunConfig, read_config
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, refuse_unrepeated, to_repeat
@@ -188,7 +189,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
 
 def completed(settings: dict[str, object], measure_only: bool, source: str) -> RunConfig:
     """Return ``settings`` with the defaults that depend on other settings."""
-    if settings.get("agent") in methods.names():
+    if isinstance(agent := settings.get("agent"), str) and named_agents.is_method(agent):
         settings.setdefault("model", "tiny")
         if measure_only:
             settings |= {"train": None, "offline": None, "base": None}
@@ -230,7 +231,7 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     folder, planned = writer.folder.path, len(writer.folder.plan)
     owed = len(writer.owed())
     errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
-    with RunProgress(writer.folder, tokens_of(prepared.agent)) as progress:
+    with RunProgress(writer.folder, counters_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
     if driver.stopped is None:
         # An interruption leaves it incomplete, and ``resume`` plays the rest.
@@ -269,9 +270,11 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
-    with TrainProgress(prepared.config, tokens_of(prepared.agent)) as progress:
+    with TrainProgress(prepared.config, counters_of(prepared.agent)) as progress:
         done = asyncio.run(
-            train_and_test(prepared, writer, progress.phase, progress.metrics, progress.training)
+            train_and_test(
+                prepared, writer, progress.phase, progress.metrics, progress.training, progress.learner
+            )
         )
     result = trained(folder)
     if result is None or not done:

@@ -5,6 +5,7 @@ The first failure to write raises ``OutputClosedError``. Whatever becomes of tha
 """
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -22,7 +23,8 @@ CLOSED = 141
 class OutputStream:
     """A text stream that ends the command when it cannot be written to.
 
-    Invisible characters that could deceive a reader of the terminal are escaped.
+    Invisible characters that could deceive a reader of the terminal are escaped, and those that its encoding
+    lacks are replaced.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -107,6 +109,9 @@ def guarded_output(*, reserve: bool) -> Iterator[None]:
         OutputClosedError: at the end of the block, if one of them could not be written to.
     """
     _open_closed()
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # others, in tests, encode nothing
+            stream.reconfigure(errors="replace")  # the terminal may not have τ, in cp1252 for example
     error = RedactedStream(sys.stderr)
     sys.stderr = cast(TextIO, error)
     output = OutputStream(_reserved() if reserve else sys.stdout)
@@ -124,7 +129,8 @@ def guarded_output(*, reserve: bool) -> Iterator[None]:
 def _open_closed() -> None:
     """Open descriptors that are closed from the start, so that no file gets their numbers.
 
-    Python then has None as the stream; writing to the file that it gets here fails, as on a full disk.
+    Python then has None as the stream. The input that it gets here is empty; writing to its output fails, as
+    on a full disk.
     """
     for number, name in ((0, os.devnull), (1, "/dev/full"), (2, "/dev/full")):
         try:
@@ -134,9 +140,9 @@ def _open_closed() -> None:
             if opened != number:
                 os.dup2(opened, number)
                 os.close(opened)
-    for name, number in (("stdout", 1), ("stderr", 2)):
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w", errors="backslashreplace", closefd=False))
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def _reserved() -> TextIO:

@@ -1,6 +1,7 @@
 """Defines PlainEnv, which adapts a plain Gymnasium environment with text spaces to ``TextEnv``."""
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -66,7 +67,8 @@ class PlainEnv(TextEnv):
       counted step with a message; the tenth one truncates the episode. On an action inside the space the
       exception is the environment's own bug and is raised.
     - ``fork()`` copies the environment with ``copy.deepcopy``.
-    - There is no oracle action and no list of constant actions.
+    - There is no oracle action. ``random_action(rng)`` and ``constant_actions()`` of the environment are used
+      if it defines them; by default random actions are samples of the action space.
 
     Args:
         env: the environment, with its wrappers.
@@ -159,9 +161,19 @@ class PlainEnv(TextEnv):
         )
 
     def random_action(self, rng: np.random.Generator) -> str:
-        """Return a sample of the action space, drawn with ``rng``."""
+        """Return the environment's own random action, or a sample of the action space, drawn with ``rng``."""
+        own = getattr(self.wrapped.unwrapped, "random_action", None)
+        if callable(own):
+            return str(own(rng))
         self.action_space.seed(int(rng.integers(2**31)))
         return self.action_space.sample()
+
+    def constant_actions(self) -> Sequence[str]:
+        """Return the environment's own list, or draws of its own random action; empty without either."""
+        own = getattr(self.wrapped.unwrapped, "constant_actions", None)
+        if callable(own):
+            return tuple(map(str, own()))
+        return self._drawn_actions() if hasattr(self.wrapped.unwrapped, "random_action") else ()
 
     def close(self) -> None:
         """Close the wrapped environment."""

@@ -199,7 +199,7 @@ def find(name: str) -> EnvEntry:
     module, _, env_id = name.rpartition(":")
     try:
         if module:
-            _import(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
+            import_module(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
         spec = gymnasium.spec(env_id)
     except SIGNALS:
         raise
@@ -247,7 +247,7 @@ def module_of(text: str) -> str:
     return "" if not module or is_known(name) else module
 
 
-def _import(module: str) -> None:
+def import_module(module: str) -> None:
     """Import ``module``, which is also searched in the current folder, after all other places.
 
     The current folder is added to ``sys.path`` only here. It may be one that somebody else sent, and any

@@ -29,6 +29,9 @@ MAX_ACTION_CHARS = 100_000
 """A longer action is a counted invalid step, so that the time to parse an action is bounded."""
 MAX_OBSERVATION_CHARS = 10_000_000
 
+DRAWN_ACTIONS = 20
+"""Number of random actions that the floor ``constant`` tries by default."""
+
 DIALOGUE_PROMPTS = Path(__file__).parent / "prompts"
 """Role prompts that speak of a user, tools and rules; the built-in environments use them."""
 
@@ -164,9 +167,23 @@ class TextEnv(gymnasium.Env[str, str]):
     def constant_actions(self) -> Sequence[str]:
         """Return candidate actions of a constant policy, chosen without knowledge of any task's answer.
 
-        The floor agent ``constant`` plays each of them on the training split and keeps the best.
+        The floor agent ``constant`` plays each of them on the training split and keeps the best. By default,
+        they are ``DRAWN_ACTIONS`` random actions at the start of episodes if the class defines
+        ``random_action``; otherwise there are none.
         """
-        return ()
+        return () if type(self).random_action is TextEnv.random_action else self._drawn_actions()
+
+    def _drawn_actions(self) -> Sequence[str]:
+        """Return distinct random actions at the start of episodes; none if a model plays in the episodes."""
+        if self.remote:
+            return ()
+        env, rng = self if self._ended else self.fork(), np.random.default_rng(0)
+        actions = []
+        for seed in range(DRAWN_ACTIONS):
+            env.reset(seed=seed)
+            actions.append(env.random_action(rng))
+        env._ended = True  # the next step needs a reset, as before
+        return tuple(dict.fromkeys(actions))
 
     def copied_actions(self) -> Sequence[tuple[CopyKind, str]]:
         """Return actions that answer the running task with a part of its own statement, and their kinds.

@@ -7,7 +7,8 @@ from nlac_bench.errors import ConfigError, EnvInfraError
 from nlac_bench.harness.measure.environment import Environments, conditions
 from nlac_bench.harness.measure.offline import ROLLOUTS
 from nlac_bench.harness.measure.simulator import simulator_settings
-from nlac_bench.harness.measure.weights import weights_of
+from nlac_bench.harness.measure.weights import weights_of, weights_sha256
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import read_lines
@@ -17,9 +18,10 @@ from nlac_bench.harness.runs.trust import refuse_unrepeated
 from nlac_bench.harness.runs.writer import as_stored
 from nlac_bench.leaderboards.costs import faults_of_costs, faults_of_tokens, has_model, tokenizer_at_hand
 from nlac_bench.leaderboards.entry import RunOutcomes
-from nlac_bench.leaderboards.from_run import WORLD, base_of, seed_of
+from nlac_bench.leaderboards.from_run import WORLD, base_of, is_path, seed_of
 from nlac_bench.leaderboards.replay import replay
 from nlac_bench.rollout.recorded_calls import replaying
+from nlac_bench.training.curve import tested_weights
 from nlac_bench.types import ChatReply, Messages, Role
 
 COMPLETE = "episodes complete"
@@ -73,6 +75,11 @@ def trusted_config(run: RunFolder, env: str | None) -> RunConfig:
         ConfigError: the configuration is invalid, or ``env`` does not repeat the environment and has to.
     """
     source = run.path / "config.json"
+    if module := named_agents.module_of(str(run.config.get("agent"))):
+        raise ConfigError(
+            f"{source}: the agent is of the module {module!r:.200}, which is not imported for a run of "
+            "somebody else; install it with an entry point (docs/plugins.md), and measure with its name"
+        )
     refuse_unrepeated({"env": run.config.get("env")}, {"env": env}, source, "add to the command:")
     if env is not None and env != run.config.get("env"):
         raise ConfigError(f"--env {env}: {source} has {run.config.get('env')!r:.200}; repeat that value")
@@ -103,11 +110,7 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
         differences({name: run.subject.get(name) for name in given}, given),
         "the same agent, model, sampling and training",
     )
-    measured = run.subject.get("weights")
-    weights = None if measured is None else weights_of(config.model)
-    if weights is not None:  # the folder of the model is still there
-        expected = weights["sha256"]
-        yield equal("the weights are those that were measured", expected, dict(measured or {}).get("sha256"))
+    yield from _weights_checks(run, config)
     yield _full_split(run, env.task_ids)
     base_seed = seed_of(run)
     yield none_of(
@@ -135,6 +138,25 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
             faults += [] if base.plan == run.plan else ["tasks, trials or seeds differ"]
             faults += [f"{len(owed)} of its episodes are missing"] if (owed := base.owed()) else []
         yield none_of("the untrained model played the same", faults, "a complete run on the same plan")
+
+
+def _weights_checks(run: RunFolder, config: RunConfig) -> Iterator[Check]:
+    """Yield checks of whether weights are identified, and are those of the folders that are still there."""
+    measured = run.subject.get("weights")
+    if measured is None and config.model is not None and is_path(config.model):
+        fault = f"the path {config.model!r:.200}, whose weights are not known"
+        yield none_of(
+            "the model is identified",
+            [fault],
+            "the hash of the weights, which `eval` with a folder of this machine records, or the name of a "
+            "model (a server has --served-model-name)",
+        )
+    name = "the weights are those that were measured"
+    if measured is not None and (weights := weights_of(config.model)) is not None:
+        yield equal(name, weights["sha256"], dict(measured).get("sha256"))
+    best = run.path / "checkpoints" / "best"
+    if (tested := tested_weights(run)) is not None and (found := weights_sha256(best)) is not None:
+        yield equal(f"{name}, in {best.name}", found, tested)
 
 
 def token_check(run: RunFolder, config: RunConfig) -> Iterator[Check]:

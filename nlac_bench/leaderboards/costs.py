@@ -8,11 +8,11 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from nlac_bench import tiny
-from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS, PROMPTED
+from nlac_bench.errors import MissingDataError
 from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.harness.measure.model_defaults import is_tiny
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
@@ -21,13 +21,15 @@ from nlac_bench.types import Episode, Turn, Usage
 _SLACK, _SLACK_SHARE = 4, 0.1
 """The excess of a text's tokens over the count that is accepted: a model need not sample the tokens that the
 tokenizer makes of the same text."""
+_MORE = 64
+"""Tokens beyond two for each byte that a text may have: special tokens, and text that was redacted."""
 
 
 def has_model(config: RunConfig) -> bool:
     """Return whether the agent of ``config`` acts with a model."""
     if config.agent in FLOORS:
         return False
-    return config.model is not None or config.agent in (*PROMPTED, *methods.names())
+    return config.model is not None or config.agent in PROMPTED or named_agents.is_method(config.agent)
 
 
 def faults_of_costs(run: RunFolder) -> Iterator[str]:
@@ -56,27 +58,37 @@ def faults_of_costs(run: RunFolder) -> Iterator[str]:
 
 
 def tokenizer_at_hand(config: RunConfig) -> Tokenizer | None:
-    """Return the tokenizer of the run's model if that is embedded, or in a folder of this machine.
+    """Return the tokenizer of the run's model if that is embedded, in the cache, or a folder of this machine.
 
     Returns:
         None also for a trained agent with an embedded model, which samples numbers in place of identifiers:
         its texts have other tokens than those that it sampled.
     """
     model = config.model
-    if model is None or not (model in tiny.FOLDERS or Path(model).is_dir()):
+    if model is None:
         return None
-    if config.agent in methods.names() and is_tiny(model):
+    try:
+        folder = local_model(model)
+    except MissingDataError:  # a pretrained model that was not fetched
+        return None
+    if not Path(folder).is_dir():
+        return None
+    if named_agents.is_method(config.agent) and is_tiny(model):
         return None
     from nlac_bench.rollout.engines.hf.loading import load_tokenizer  # transformers takes seconds
 
-    return load_tokenizer(local_model(model))
+    return load_tokenizer(folder)
 
 
 def faults_of_tokens(run: RunFolder, tokenizer: Tokenizer) -> Iterator[str]:
-    """Yield the actions whose text has more tokens than were counted."""
+    """Yield the actions whose text has another length than was counted, or is not that of its tokens."""
+    as_sampled = run.subject["agent"] in ("react", "act")  # the others rewrite calls, or begin the answer
     for episode in run.episodes():
         for number, turn in enumerate(episode.turns, 1):
-            if turn.role == "policy" and (fault := _fault_of_text(turn, tokenizer)):
+            if turn.role != "policy":
+                continue
+            fault = _fault_of_text(turn, tokenizer) or (as_sampled and _fault_of_sampled(turn, tokenizer))
+            if fault:
                 yield f"{_name(episode)}: turn {number} has {fault}"
 
 
@@ -91,9 +103,24 @@ def _fault_of_text(turn: Turn, tokenizer: Tokenizer) -> str | None:
     counted = turn.usage.completion_tokens
     text = str(turn.info.get("full_text", turn.text))
     needed = len(tokenizer(text, add_special_tokens=False)["input_ids"])
-    if needed <= math.ceil(counted * (1 + _SLACK_SHARE)) + _SLACK:
+    if needed > math.ceil(counted * (1 + _SLACK_SHARE)) + _SLACK:
+        return f"a text of {needed} tokens, and states {counted}"
+    size = len(text.encode("utf-8", "backslashreplace"))
+    if turn.output_ids is None and counted > 2 * size + _MORE:
+        return f"a text of {size} bytes, and states {counted} tokens"
+    return None
+
+
+def _fault_of_sampled(turn: Turn, tokenizer: Tokenizer) -> str | None:
+    """Return a fault if the sampled tokens do not begin with the text, which ends at a stop string."""
+    if turn.output_ids is None:
         return None
-    return f"a text of {needed} tokens, and states {counted}"
+    text = str(turn.info.get("full_text", turn.text))
+    try:
+        sampled = str(tokenizer.decode(turn.output_ids, skip_special_tokens=True))
+    except (OverflowError, IndexError, TypeError):  # ids that the tokenizer does not have
+        sampled = ""
+    return None if sampled.startswith(text) else "a text that is not that of its sampled tokens"
 
 
 def _name(episode: Episode) -> str:

@@ -57,6 +57,11 @@ class EntryPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
+def _without(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """Leave out a field that earlier versions did not have, so that ids of entries without it stay."""
+    return content if content[name] is not None else {k: v for k, v in content.items() if k != name}
+
+
 class Limits(EntryPart):
     """Administrative limits of an episode; None means unlimited."""
 
@@ -123,6 +128,12 @@ class TrainingCost(EntryPart):
     chosen_step: Count | None
     base_success: Rate | None
     """Success of the untrained model on the same tasks and seeds."""
+    weights_sha256: Sha256 | None = None
+    """The hash of the tested weights, as in ``Weights``; None in entries of earlier versions."""
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without(handler(self), "weights_sha256")
 
 
 class Training(EntryPart):
@@ -168,11 +179,7 @@ class Subject(EntryPart):
 
     @model_serializer(mode="wrap")
     def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what earlier versions did not have, so that ids of entries without it stay the same."""
-        content: dict[str, Any] = handler(self)
-        if content["weights"] is None:
-            del content["weights"]
-        return content
+        return _without(handler(self), "weights")
 
 
 class WrongOutcomeError(Exception):

@@ -31,7 +31,7 @@ from nlac_bench.leaderboards.entry import (
 from nlac_bench.leaderboards.entry_file import EntryError, canonical
 from nlac_bench.leaderboards.numbers import failed_if_missing
 from nlac_bench.stats.outcomes import Outcomes, outcomes_of
-from nlac_bench.training.curve import latest
+from nlac_bench.training.curve import latest, tested_weights
 from nlac_bench.training.untrained import BASE
 from nlac_bench.types import Episode, Usage
 
@@ -95,8 +95,12 @@ def model_name(model: object) -> str | None:
     """Return the name of a model without the path of a folder on this machine."""
     if not isinstance(model, str):
         return None
-    folder = model.startswith((".", "/", "~")) or model.count("/") > 1 or "\\" in model
-    return f"folder {Path(model).name}" if folder else model
+    return f"folder {Path(model).name}" if is_path(model) else model
+
+
+def is_path(model: str) -> bool:
+    """Return whether a model's name can only be the path of a folder, which identifies no weights."""
+    return model.startswith((".", "/", "~")) or model.count("/") > 1 or "\\" in model
 
 
 def outcomes_by_task(run: RunFolder) -> tuple[RunOutcomes, Outcomes]:
@@ -203,6 +207,7 @@ def _training_cost(run: RunFolder) -> TrainingCost:
         tokens_by_role=tokens(usage_from_row(last.get("usage", {}))),
         chosen_step=chosen[-1] if chosen else None,
         base_success=None if base is None else float(failed_if_missing(outcomes_by_task(base)[0]).mean()),
+        weights_sha256=tested_weights(run),
     )
 
 

@@ -160,7 +160,7 @@ def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Tokenize
     folder.mkdir(parents=True, exist_ok=True)
     base: Any = learner.model.causal_lm
     base = base.get_base_model() if learner.config.lora is not None else base
-    tensors = {name: tensor.to("cpu", dtype) for name, tensor in learner.named_tensors()}
+    tensors = {name: _whole(tensor.to("cpu", dtype)) for name, tensor in learner.named_tensors()}
     save_torch_state_dict(tensors, folder, max_shard_size=EXPORT_FILE)
     config = copy.deepcopy(base.config)
     config.dtype = dtype
@@ -169,6 +169,14 @@ def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Tokenize
         base.generation_config.save_pretrained(folder)
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
+
+
+def _whole(tensor: Tensor) -> Tensor:
+    """Return ``tensor`` with a storage of its own, which huggingface_hub needs.
+
+    A tensor whose rows the ranks share unequally is gathered with padding, and is then a part of the storage.
+    """
+    return tensor if tensor.untyped_storage().nbytes() == tensor.nbytes else tensor.clone()
 
 
 def _names(learner: Learner) -> dict[Tensor, str]:

@@ -41,6 +41,10 @@ class Learner:
     def __init__(self, model: object, config: LearnerConfig) -> None:
         self.config = config
         self.step = 0
+        self.computed_tokens = 0
+        """Number of tokens of the rows that this rank has computed so far, padding included; for displays."""
+        self.computing = False
+        """Whether a micro-batch or a step of the optimizer is being computed; for displays."""
         if config.deterministic:
             torch.use_deterministic_algorithms(True)
         seed_everything(config.seed)
@@ -78,6 +82,7 @@ class Learner:
             The loss function's metrics and ``loss``, summed over micro-batches and ranks.
         """
         sums: dict[str, Tensor] = {}
+        self.computing = True
         micro_batches = self._micro_batches(share.part(batch))
         for i, micro in enumerate(micro_batches):
             # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
@@ -92,6 +97,7 @@ class Learner:
             for name, value in {"loss": part, **metrics}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + value.detach()
         self._release_gathered()
+        self.computing = False
         names = sorted(sums)
         values = self._total(torch.stack([sums[name].float() for name in names]))
         if sums_N is not None:
@@ -177,6 +183,7 @@ class Learner:
         """Return on rank 0 what ``read`` returns for ``batch``; each rank computes its part."""
         own, width = share.part(batch), batch.ids.shape[1]
         parts = []
+        self.computing = True
         try:
             for micro in self._micro_batches(own):
                 values = read(self._forward(micro)[0]).cpu()  # [B, T] or [B, T, H]
@@ -184,6 +191,7 @@ class Learner:
                 parts.append(torch.nn.functional.pad(values, missing))
         finally:
             self._release_gathered()
+            self.computing = False
         return share.collected(torch.cat(parts)[: len(own)], batch)
 
     def _release_gathered(self) -> None:
@@ -305,6 +313,7 @@ class Learner:
         wanted_BT = next_mask_BT != 0
         arguments = (micro.ids, micro.position_ids, micro.segment_ids, wanted_BT)
         forward = self.model(*arguments)
+        self.computed_tokens += micro.ids.numel()
 
         def reference() -> Logits:
             if self.reference is None:

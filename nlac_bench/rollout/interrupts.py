@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import signal
+import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -20,21 +22,48 @@ def tell(text: str) -> None:
 
 
 @contextlib.contextmanager
-def on_interrupt(handler: Callable[[], None]) -> Iterator[None]:
+def on_interrupt(handler: Callable[[], None], answer: Callable[[int], str | None]) -> Iterator[None]:
     """Call ``handler`` in the running event loop on SIGINT and SIGTERM; restore the earlier handlers on exit.
+
+    A thread prints the answer at once, also while the main thread computes gradients for minutes: Python
+    calls signal handlers in the main thread only, but writes the number of each signal to the wakeup
+    descriptor when it arrives.
+
+    Args:
+        answer: returns the line to print for the n-th signal, or None; called in that thread.
 
     Must be entered in the main thread.
     """
     loop = asyncio.get_running_loop()
     before = {each: signal.getsignal(each) for each in _SIGNALS}
+    arrived, wakeup = socket.socketpair()
+    wakeup.setblocking(False)
+
+    def watch() -> None:
+        count = 0
+        while number := arrived.recv(1):
+            if number[0] not in _SIGNALS:
+                continue
+            count += 1
+            if text := answer(count):
+                tell(text)
+            with contextlib.suppress(RuntimeError):  # the loop has been closed
+                loop.call_soon_threadsafe(handler)
+
+    thread = threading.Thread(target=watch, name="nlac-bench-signals", daemon=True)
+    thread.start()
+    earlier = signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
     for each in _SIGNALS:
-        loop.add_signal_handler(each, handler)
+        signal.signal(each, lambda number, frame: None)  # only signals with a handler wake the thread
     try:
         yield
     finally:
         for each, previous in before.items():
-            loop.remove_signal_handler(each)
             signal.signal(each, previous)
+        signal.set_wakeup_fd(earlier)
+        wakeup.close()  # ends the thread, which reads what arrived before
+        thread.join(1.0)  # it may wait for a terminal
+        arrived.close()
 
 
 @contextlib.contextmanager
@@ -51,13 +80,17 @@ def graceful_interrupt(driver: "Driver", grace: float = 30.0) -> Iterator[None]:
     def on_signal() -> None:
         if driver.stopped is None:
             driver.stop()
-            running = (
-                "1 running episode has" if driver.running == 1 else f"{driver.running} running episodes have"
-            )
-            tell(f"interrupted: {running} {grace:g} s to end; press Ctrl-C again to stop now")
             loop.call_later(grace, driver.abort)
         else:
             driver.abort()
 
-    with on_interrupt(on_signal):
+    def answer(count: int) -> str:
+        if count > 1:
+            return "stopping now"
+        running = (
+            "1 running episode has" if driver.running == 1 else f"{driver.running} running episodes have"
+        )
+        return f"interrupted: {running} {grace:g} s to end; press Ctrl-C again to stop now"
+
+    with on_interrupt(on_signal, answer):
         yield

@@ -50,6 +50,16 @@ def power(tasks: int, discordance: float, difference: float, level: float) -> fl
     return float(chances @ (better * ((won >= needed) & (won <= found))).sum(axis=0))
 
 
+def attainable(tasks: int, level: float) -> float | None:
+    """Return the smallest observed difference that a comparison on ``tasks`` tasks can call; None if none.
+
+    Then one run solves all tasks that exactly one of them solves.
+    """
+    needed = _critical(level, tasks)
+    wins = np.flatnonzero(needed <= np.arange(len(needed)))
+    return float(wins[0]) / tasks if len(wins) else None
+
+
 @lru_cache(maxsize=256)
 def _critical(level: float, tasks: int) -> Integers:
     """``[discordant tasks + 1]`` least numbers of wins with which the verdict is that the run is better."""

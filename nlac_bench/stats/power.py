@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.stats.distributions import Z95, binomial_upper, normal_quantile, t_quantile
-from nlac_bench.stats.exact_power import power
+from nlac_bench.stats.exact_power import attainable, power
 from nlac_bench.stats.intervals import PRIOR_DIFFERENCES, Floats, paired_sums
 from nlac_bench.stats.verdicts import ALPHA
 
@@ -112,8 +112,13 @@ def _detectable(tasks: int, nonzero: int, level: float) -> float | None:
 
 @lru_cache(maxsize=4096)
 def _one_sided(tasks: int, level: float) -> float | None:
-    """Return the smallest difference that is found if the better run solves all that the other solves."""
-    return _first(lambda difference: POWER - power(tasks, difference, difference, level), 1.0)
+    """Return the smallest difference that is found if the better run solves all that the other solves.
+
+    It is at least the smallest difference that can be observed and called: on six tasks, six of them.
+    """
+    result = _first(lambda difference: POWER - power(tasks, difference, difference, level), 1.0)
+    least = attainable(tasks, level)
+    return None if result is None or least is None else max(result, least)
 
 
 def _discordance(without: float, difference: float) -> float:

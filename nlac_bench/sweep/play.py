@@ -22,6 +22,7 @@ from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.harness.runs.trust import as_options, to_repeat
 from nlac_bench.sweep.file import check_sweep
 from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder
+from nlac_bench.sweep.progress import SweepProgress
 from nlac_bench.sweep.status import failure_path, record_failure
 
 Say = Callable[[str], None]
@@ -83,7 +84,7 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
 
     Args:
         jobs: number of runs at the same time; they share the cores.
-        say: called with a line of text for each run.
+        say: called with a line of text for each run, and on the way every half minute.
 
     Raises:
         ConfigError: a run cannot start, or was started with other settings.
@@ -132,6 +133,7 @@ def play_jobs(jobs: Sequence[SweepJob], at_once: int, say: Say) -> None:
                 stdout=stream, stderr=stream, env=environment, start_new_session=True,
             )  # fmt: skip
             running.add(process)
+            progress.begin(job.folder, log)
             if stopped.is_set():  # the signal arrived between the check above and the start
                 process.send_signal(signal.SIGTERM)
             code = process.wait()
@@ -141,8 +143,9 @@ def play_jobs(jobs: Sequence[SweepJob], at_once: int, say: Say) -> None:
                 output.seek(max(begin, output.seek(0, os.SEEK_END) - LOG_TAIL))
                 status = record_failure(job.folder, code, output.read())
             say(f"failed: {job.folder} ({status.reason}); see {log}")
+        progress.end(job.folder, finished=not code)
 
-    with ThreadPoolExecutor(at_once) as pool:
+    with SweepProgress(len(owed), say) as progress, ThreadPoolExecutor(at_once) as pool:
         try:
             list(pool.map(one, range(1, len(owed) + 1), owed))
         except (KeyboardInterrupt, SystemExit):

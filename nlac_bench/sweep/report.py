@@ -114,9 +114,11 @@ def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[Method
     tables = [
         render_table(*_success_table(here, results, env, against)),
         render_table(*_cost_table(here, against)),
+        *([render_table(*_budget_table(here))] if any(row.generated for row in here) else []),
         render_table(*_episode_table(here, list(results.bases[env].values()))),
     ]
     notes = "".join(f"\n{note}\n" for note in _notes(here))
+    notes += _list(note for row in here if row.costs is not None for note in row.costs.notes())
     left = [row.count for row in here] + [results.count(env, BASE)]
     parts = [f"{count.method}: {count}" for count in left if count.reason is not None]
     floors = results.floor_statuses.get(env, {})
@@ -193,6 +195,28 @@ def _cost_table(here: Sequence[MethodRow], against: str) -> tuple[list[str], lis
     return header, lines
 
 
+def _budget_table(here: Sequence[MethodRow]) -> tuple[list[str], list[list[str]]]:
+    """Return what each method spent of its budget, and its tokens by role; means over seeds."""
+    roles = sorted({role for row in here for role in row.generated})
+    lines = []
+    for row in here:
+        use = row.budget
+        spent = (
+            ["–"] * 3
+            if use is None
+            else [f"{use.planned:,} {use.kind}", f"{use.spent:,.0f}", f"{use.overshoot:,.0f}"]
+        )
+        tokens = [f"{row.generated[role]:,.0f}" if role in row.generated else "–" for role in roles]
+        lines.append([row.method, *spent, *tokens])
+    return [
+        "budget, mean over seeds",
+        "planned",
+        "spent",
+        "overshoot",
+        *(f"tokens: {r}" for r in roles),
+    ], lines
+
+
 def _episode_table(
     here: Sequence[MethodRow], bases: Sequence[MeasuredRun]
 ) -> tuple[list[str], list[list[str]]]:
@@ -220,6 +244,9 @@ def _row_json(row: MethodRow, results: Results) -> dict[str, object]:
         "env": row.env, "method": row.method, "success": row.success, "seeds": row.seeds, "base": bases,
         "floors": floors, "episodes": row.counts and row.counts.to_json(),
         "gain": row.gain.to_json(), "cost": row.cost, "chosen_steps": row.chosen_steps,
+        "generated": row.generated, "budget": row.budget and row.budget.to_json(),
+        "cost_notes": [] if row.costs is None else row.costs.notes(),
+        "matched_cost": (matched := row.costs and row.costs.matched()) and matched.to_json(),
         "versus": row.versus and row.versus.to_json(), "p_holm": row.p_holm,
         "steps_to_best": row.steps_to_best,
         "status": {seed: vars(status) for seed, status in statuses.items()},

@@ -11,8 +11,8 @@ from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.stats.pairing import MeasuredRun, NotComparableError, check_seeds
 from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, floor_folder
 from nlac_bench.sweep.status import CellCount, Status, cell_status, one_line, status_of, transfer_status
-from nlac_bench.training.curve import AXES, latest
-from nlac_bench.training.progress import has_signal
+from nlac_bench.training.costs import RunCost
+from nlac_bench.training.curve import AXES, latest, rows_of
 from nlac_bench.training.untrained import BASE
 
 K = TypeVar("K")
@@ -28,8 +28,8 @@ class Played:
     validations: tuple[dict[str, Any], ...]
     cost: dict[str, float]
     """Cost by the names of ``AXES``: gradient steps, environment steps, generated tokens, seconds."""
-    signal: bool = True
-    """Whether any gradient of the training was not 0."""
+    spent: RunCost
+    """The same with the tokens by role and the use of the budget."""
 
     def steps_to(self, success: float) -> int | None:
         """Return the gradient steps at the first validation with at least ``success``, or None."""
@@ -138,8 +138,9 @@ def _played(cell: Cell, out: Path, folder: Path) -> Played:
     """
     path = cell.folder(out)
     try:
-        rows = list(RunFolder.open(path).metrics())
-        iterations = latest(rows, "iteration")
+        training = RunFolder.open(path)
+        rows = list(training.metrics())
+        iterations = rows_of(training, "iteration")
         last = iterations[-1]
         cost = {label: float(last[key]) for key, label in AXES.items()}
         validations = tuple(latest(rows, "validation"))
@@ -147,7 +148,7 @@ def _played(cell: Cell, out: Path, folder: Path) -> Played:
             MeasuredRun.read(folder, f"{cell.method}-{cell.seed}"),
             validations,
             cost,
-            any(map(has_signal, iterations)),
+            RunCost.trained(training, iterations),
         )
         _ = run.best, run.chosen_step
     except (LookupError, TypeError, ValueError) as error:

@@ -18,6 +18,7 @@ from nlac_bench.stats.verdicts import ALPHA, NOTHING_LEARNED, UNDECIDED
 from nlac_bench.sweep.plan import Sweep
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.status import CellCount, one_line
+from nlac_bench.training.costs import BudgetUse, CostComparison, mean_budget, mean_by_role
 from nlac_bench.training.curve import AXES
 
 
@@ -67,6 +68,13 @@ class MethodRow:
     seed; None if it never did."""
     counts: Counts | None
     """Numbers of test episodes over all finished seeds; None without any."""
+    generated: dict[str, float]
+    """Mean number of generated tokens by role, over finished seeds."""
+    budget: BudgetUse | None
+    """The use of the budget, the mean over finished seeds."""
+    costs: CostComparison | None
+    """Costs of the reference method and of this one, over the seeds that both have; None for the reference,
+    and without such seeds."""
 
     @property
     def approximate(self) -> bool:
@@ -102,7 +110,7 @@ def rows(
         count = results.count(env, method)
         versus, p_holm = compared.get(method, (None, None))
         gain = difference(measured, results.bases[env])
-        if runs and not any(run.signal for run in runs.values()):
+        if runs and not any(run.spent.signal for run in runs.values()):
             gain, versus = nothing_learned(gain), versus and nothing_learned(versus)
         items.append(
             MethodRow(
@@ -117,9 +125,21 @@ def rows(
                 p_holm=p_holm,
                 steps_to_best={} if method == against else steps_to_best(leader, runs),
                 counts=total(list(measured.values())) if measured else None,
+                generated=mean_by_role([run.spent for run in runs.values()]),
+                budget=mean_budget([run.spent for run in runs.values()]),
+                costs=None if method == against else compared_costs(against, leader, method, runs),
             )
         )
     return sorted(items, key=lambda row: math.inf if row.success is None else -row.success)
+
+
+def compared_costs(
+    name_a: str, a: Mapping[int, Played], name_b: str, b: Mapping[int, Played]
+) -> CostComparison | None:
+    """Return the costs of the seeds that both methods have; None without any."""
+    common = [seed for seed in a if seed in b]
+    first, second = ([runs[seed].spent for seed in common] for runs in (a, b))
+    return CostComparison(first, second, (name_a, name_b)) if common else None
 
 
 def nothing_learned(result: Difference) -> Difference:

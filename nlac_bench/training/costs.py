@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from nlac_bench.errors import ConfigError
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.learner.config import Budget, BudgetUnit
 from nlac_bench.stats.distributions import Z95
 from nlac_bench.stats.intervals import wilson_bounds
@@ -38,8 +40,17 @@ class BudgetUse:
 
     @classmethod
     def of(cls, run: RunFolder, last: Mapping[str, Any]) -> "BudgetUse":
-        """Return the use of the budget of ``run``, whose last iteration has the metrics ``last``."""
-        budget = Budget.parse(str(run.config["train"]["budget"]))
+        """Return the use of the budget of ``run``, whose last iteration has the metrics ``last``.
+
+        Raises:
+            RunFolderError: the configuration has no valid budget.
+        """
+        try:
+            budget = Budget.parse(str(run.config["train"]["budget"]))
+        except (LookupError, TypeError, ConfigError) as error:
+            raise RunFolderError(
+                f"{run.path / 'config.json'} is damaged (train.budget: {error}); restore the file"
+            ) from None
         return cls(budget.unit, budget.amount, last[SPENT_FIELD[budget.unit]])
 
     def to_json(self) -> dict[str, object]:
@@ -72,19 +83,25 @@ class RunCost:
             RunFolderError: the metrics are damaged.
         """
         rows = rows_of(run, "iteration") if run.config.get("train") else []
-        if not rows:
-            turns = sum(len(row.get("turns", ())) for row in run.rows())
-            generated = {role: u.completion_tokens for role, u in sorted(outcomes.usage.items())}
-            return cls(turns, 0, outcomes.seconds, generated)
+        if rows:
+            return cls.trained(run, rows)
+        turns = sum(len(row.get("turns", ())) for row in run.rows())
+        generated = {role: u.completion_tokens for role, u in sorted(outcomes.usage.items())}
+        return cls(turns, 0, outcomes.seconds, generated)
+
+    @classmethod
+    def trained(cls, run: RunFolder, rows: Sequence[Mapping[str, Any]]) -> "RunCost":
+        """Return the cost of a training run, whose iterations have the metrics ``rows`` (at least one).
+
+        Raises:
+            RunFolderError: the validations are damaged.
+        """
         last = rows[-1]
-        generated = {
-            role: spent.get("completion_tokens", 0)
-            for role, spent in sorted(last.get("usage", {}).items())
-            if ":" not in role  # "validation:policy" is not training
-        }
+        usage = {role: u.get("completion_tokens", 0) for role, u in last.get("usage", {}).items()}
+        budget = BudgetUse.of(run, last) if run.config.get("train") else None
         return cls(
-            last["env_steps"], last["gradient_steps_total"], last["seconds"], generated,
-            BudgetUse.of(run, last), any(map(has_signal, rows)), rows_of(run, "validation"),
+            last["env_steps"], last["gradient_steps_total"], last["seconds"], learning_tokens(usage),
+            budget, any(map(has_signal, rows)), rows_of(run, "validation"),
         )  # fmt: skip
 
     @property
@@ -103,6 +120,11 @@ class RunCost:
             "budget": None if self.budget is None else self.budget.to_json(),
             "signal": self.signal,
         }
+
+
+def learning_tokens(generated: Mapping[str, float]) -> dict[str, float]:
+    """Return the tokens by role without those of validations and probes, named ``validation:policy``."""
+    return {role: tokens for role, tokens in sorted(generated.items()) if ":" not in role}
 
 
 @dataclass(frozen=True)
@@ -132,10 +154,11 @@ class Matched:
 
 @dataclass(frozen=True)
 class CostComparison:
-    """The mean costs of the runs (the seeds) of two sides."""
+    """The mean costs of the runs (the seeds) of two sides, which texts call by ``names``."""
 
     a: Sequence[RunCost]
     b: Sequence[RunCost]
+    names: tuple[str, str] = ("A", "B")
 
     @property
     def spent(self) -> tuple[float, float] | None:
@@ -188,7 +211,8 @@ class CostComparison:
 
     def to_text(self) -> str:
         """Return a table of both sides' costs, and what holds at equal cost where they differ."""
-        return "\n".join([render_table(["cost", "A", "B", "A / B"], self.table()), *self.notes()])
+        header = ["cost", *self.names, " / ".join(self.names)]
+        return "\n".join([render_table(header, self.table()), *self.notes()])
 
     def table(self) -> list[list[str]]:
         """Return a row for each cost: its name, both sides' means, and their ratio."""
@@ -213,7 +237,7 @@ class CostComparison:
         """Return sentences on unequal costs, and on sides whose training had no gradient."""
         lines = [
             f"{name} learned nothing: all gradients were 0, so its result is that of the untrained model"
-            for name, side in zip("AB", self.sides, strict=True)
+            for name, side in zip(self.names, self.sides, strict=True)
             if side and all(each.signal is False for each in side)
         ]
         budgets = [each.budget for side in self.sides for each in side]
@@ -223,30 +247,45 @@ class CostComparison:
             return lines
         kind = "" if budgets[0] is None else AXES[SPENT_FIELD[budgets[0].kind]]
         a, b = self.spent
-        more, ratio = ("A", a / b) if a > b else ("B", b / a)
-        lines.append(f"warning: {more} spent {ratio - 1:.0%} more {kind} than the other side")
+        name_a, name_b = self.names
+        more, less, ratio = (name_a, name_b, a / b) if a > b else (name_b, name_a, b / a if a else np.inf)
+        lines.append(f"warning: {more} spent {ratio - 1:.0%} more {kind} than {less}")
         if (matched := self.matched()) is None:
             lines.append("no validation of both sides is at equal cost")
             return lines
         lines.append(
-            f"at {matched.at:,.0f} {kind} (validation): A {number(matched.a)}, B {number(matched.b)}, "
-            f"A − B = {number(matched.a - matched.b, sign=True)} "
+            f"at {matched.at:,.0f} {kind} (validation): {name_a} {number(matched.a)}, "
+            f"{name_b} {number(matched.b)}, {name_a} − {name_b} = "
+            f"{number(matched.a - matched.b, sign=True)} "
             f"[{number(matched.low, sign=True)}, {number(matched.high, sign=True)}]: "
-            f"{worded(matched.verdict, 'A better', 'B better')}"
+            f"{worded(matched.verdict, f'{name_a} better', f'{name_b} better')}"
         )
         return lines
+
+
+def mean_by_role(costs: Sequence[RunCost]) -> dict[str, float]:
+    """Return the mean number of generated tokens by role."""
+    roles = sorted({role for each in costs for role in each.generated})
+    return {role: float(np.mean([each.generated.get(role, 0) for each in costs])) for role in roles}
+
+
+def mean_budget(costs: Sequence[RunCost]) -> BudgetUse | None:
+    """Return the use of the budget, with the mean of what was spent; None unless all have the same budget."""
+    uses = [each.budget for each in costs if each.budget is not None]
+    if not uses or len(uses) < len(costs) or len({(use.kind, use.planned) for use in uses}) > 1:
+        return None
+    return BudgetUse(uses[0].kind, uses[0].planned, float(np.mean([use.spent for use in uses])))
 
 
 def _mean(side: Sequence[RunCost]) -> dict[str, object]:
     """Return the JSON object of a run, or the means of several."""
     if len(side) == 1:
         return side[0].to_json()
-    roles = sorted({role for each in side for role in each.generated})
     return {
         "env_steps": float(np.mean([each.env_steps for each in side])),
         "gradient_steps": float(np.mean([each.gradient_steps for each in side])),
         "generated_tokens": float(np.mean([each.tokens for each in side])),
-        "generated_by_role": {r: float(np.mean([each.generated.get(r, 0) for each in side])) for r in roles},
+        "generated_by_role": mean_by_role(side),
         "seconds": float(np.mean([each.seconds for each in side])),
         "budget": [None if each.budget is None else each.budget.to_json() for each in side],
         "signal": any(each.signal for each in side) if side[0].signal is not None else None,

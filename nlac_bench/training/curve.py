@@ -18,6 +18,10 @@ AXES = {
 }
 
 
+TESTED = "tested"
+"""The kind of the row of ``metrics.jsonl`` with the hash of the tested weights."""
+
+
 @dataclass(frozen=True)
 class Tested:
     """The test result of a checkpoint, with the costs at which training reached that checkpoint."""
@@ -56,6 +60,12 @@ def rows_of(run: RunFolder, kind: str) -> list[dict[str, Any]]:
         if fault := fault_of(row, kind):
             raise RunFolderError(_damaged(run, fault))
     return rows
+
+
+def tested_weights(run: RunFolder) -> str | None:
+    """Return the hash of the weights that play the test; None before the test, and of runs without it."""
+    rows = [row for row in run.metrics() if row.get("kind") == TESTED]
+    return rows[-1].get("weights_sha256") if rows else None
 
 
 def _damaged(run: RunFolder, fault: str) -> str:

@@ -49,6 +49,7 @@ class TrainingLoop:
         logs: files that are kept in step with the checkpoints.
         probe_set: is read at every validation; None if the algorithm has no language critic.
         ahead: plays one iteration ahead; None to play after each update.
+        learned: returns the number of tokens that the learner has computed so far, and whether it computes.
         allowance: keeps iterations within the budget; by default one for ``config.budget``.
         steps: counts the environment steps that the algorithm takes itself.
     """
@@ -72,12 +73,14 @@ class TrainingLoop:
         ahead: Ahead | None = None,
         allowance: Allowance | None = None,
         steps: StepMeter | None = None,
+        learned: Callable[[], tuple[int, bool]] = lambda: (0, False),
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
         self.log, self.on_phase = log, on_phase
         self.stop_requested, self.mismatch = stop_requested, mismatch
         self.logs, self.probe_set, self.ahead = logs, probe_set, ahead
+        self.learned = learned
         self.budget = Budget.parse(config.budget)
         self.steps = steps or StepMeter()
         self.allowance = allowance or Allowance(self.budget, engine.generated_tokens)

@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents import methods
 from nlac_bench.agents.algorithm import ReadsStates, Resources, at_once
 from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
@@ -14,6 +13,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.harness.measure.offline import ROLLOUTS, offline_episodes
 from nlac_bench.harness.measure.prepare import Prepared
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.critiques import CRITIQUES
 from nlac_bench.harness.runs.episode_json import episode_line
 from nlac_bench.harness.runs.iteration_log import IterationLog
@@ -56,7 +56,7 @@ def make_training(
         ConfigError: the engine cannot be trained with the method, or ``--offline`` has no usable episodes.
     """
     config = prepared.config
-    method = methods.find(config.agent)
+    method = named_agents.method(config.agent)
     settings = config.train
     assert settings is not None  # the caller prepared a training run
     engine = MeteredEngine(trainable_engine(prepared))
@@ -142,7 +142,7 @@ def make_training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
             probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
-            allowance=allowance, steps=steps,
+            allowance=allowance, steps=steps, learned=lambda: (learner.computed_tokens, learner.computing),
         )  # fmt: skip
         yield training
     finally:
@@ -158,7 +158,9 @@ def trainable_engine(prepared: Prepared) -> TrainableEngine:
         ConfigError: the method cannot train a model in this engine.
     """
     engine: Any = _policy_agent(prepared).engine
-    methods.find(prepared.config.agent).check_engine(engine, prepared.config.model, prepared.config.train)
+    named_agents.method(prepared.config.agent).check_engine(
+        engine, prepared.config.model, prepared.config.train
+    )
     trainable: TrainableEngine = engine
     return trainable
 

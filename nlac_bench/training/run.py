@@ -5,7 +5,7 @@ Its folder is a run folder whose episodes are the test episodes of the trained p
     base/              the run folder of the base model: the same tasks and seeds, played before training
     rollouts.jsonl     every training episode in order of use; episodes that were played again after a crash
                        are recorded twice
-    metrics.jsonl      one line per iteration and per validation
+    metrics.jsonl      one line per iteration and per validation, and one for the weights that are tested
     critiques.jsonl    one line per lesson, at most ``kept_critiques`` an iteration (methods with a language
                        critic); no iteration is recorded twice
     probe_set.jsonl    states that the critic reads at each validation (likewise)
@@ -27,16 +27,18 @@ from nlac_bench.harness.measure.new_templates import play_new
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT
+from nlac_bench.harness.measure.weights import state_run
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.learner.model import load_causal_lm
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.weights import ModelSource
-from nlac_bench.rollout.interrupts import on_interrupt, tell
+from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.training.costs import BudgetUse
+from nlac_bench.training.curve import TESTED, tested_weights
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.prepare import make_training, trainable_engine
 from nlac_bench.training.progress import has_signal
@@ -141,6 +143,7 @@ async def train_and_test(
     on_phase: Callable[[str, RunWriter], OnResult],
     on_metrics: Callable[[dict[str, Any]], None],
     on_step: Callable[[str], None] = lambda phase: None,
+    on_learner: Callable[[Callable[[], tuple[int, bool]]], None] = lambda learned: None,
 ) -> bool:
     """Measure the base model, train it, and test the best checkpoint on the same tasks and seeds.
 
@@ -151,6 +154,7 @@ async def train_and_test(
             for results.
         on_metrics: called with each row of ``metrics.jsonl``.
         on_step: ``TrainingLoop``'s ``on_phase``.
+        on_learner: called with ``TrainingLoop``'s ``learned``.
 
     Returns:
         Whether the run is complete; False after an interruption or if test episodes are missing.
@@ -171,6 +175,7 @@ async def train_and_test(
         make_training(prepared, folder, writer.log, on_metrics, on_step) as training,
         _interruptible(training),
     ):
+        on_learner(training.learned)
         await training.run()
     if training.stopped or not training.finished():
         return False
@@ -182,12 +187,29 @@ async def train_and_test(
             "checkpoint could be selected; fix the environment's server and start a new run"
         )
         raise NlacBenchError(f"{best} {never if training.progress.best < 0 else removed}")
+    _state_weights(writer, best)
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
         await play(prepared, writer, on_phase("test", writer))
     if not writer.owed():
         await play_new(prepared, folder)
     return not writer.owed()
+
+
+def _state_weights(writer: RunWriter, best: Path) -> None:
+    """Record the hash of the tested weights, in ``metrics.jsonl`` and beside them.
+
+    Raises:
+        NlacBenchError: other weights have played a part of the test.
+    """
+    sha256, before = state_run(best), tested_weights(writer.folder)
+    if before not in (None, sha256):
+        raise NlacBenchError(
+            f"{best} is not the checkpoint that a part of the test was played with (weights {sha256[:12]}, "
+            f"before {str(before)[:12]}); restore the folder, or start a new run"
+        )
+    if before is None:
+        writer.log({"kind": TESTED, "weights_sha256": sha256})
 
 
 def trained(folder: Path) -> TrainingResult | None:
@@ -238,9 +260,12 @@ def _interruptible(training: TrainingLoop) -> Iterator[None]:
     def on_signal() -> None:
         if training.stopped and task is not None:
             task.cancel()
-        elif not training.stopped:
-            tell("interrupted: the running iteration ends and is saved; press Ctrl-C again to stop now")
         training.stopped = True
 
-    with on_interrupt(on_signal):
+    def answer(count: int) -> str:
+        if count > 1:
+            return "stopping now"
+        return "interrupted: the running iteration ends and is saved; press Ctrl-C again to stop now"
+
+    with on_interrupt(on_signal, answer):
         yield

@@ -99,3 +99,11 @@ def test_what_must_be_repeated_is_what_has_an_effect_outside_of_the_run() -> Non
         "env", "base_url", "user_base_url", "record", "servers", "weights_folder",
     }  # fmt: skip
     assert "env" not in to_repeat(stored | {"env": "tau_retail"})
+
+
+@pytest.mark.parametrize("path", [[], ["launch"], ["run"], ["envs", "check"], ["leaderboard", "build"]])
+def test_flags_have_no_type_and_tables_keep_their_brackets(path: list[str]) -> None:
+    done = nlac_bench(*path, "--help")
+    assert "<bool>" not in done.stdout and "-h" in done.stdout
+    if path == ["launch"]:
+        assert "The table [launch] of the file" in done.stdout

@@ -106,6 +106,53 @@ def test_check_that_does_not_hold_exits_1(tmp_path: Path, monkeypatch: Any) -> N
     assert [c["name"] for c in report["checks"] if c["ok"] is False] == ["oracle"]
 
 
+PLAIN_SOURCE = '''
+import datetime, gymnasium
+from nlac_bench.envs import UnicodeText
+
+class Env(gymnasium.Env):
+    """Say anything."""
+    observation_space = action_space = UnicodeText(100)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return "hi", {}
+    def step(self, action):
+        return "done", 1.0, True, False, {INFO}
+
+gymnasium.register("NAME-v0", Env)
+'''
+
+
+@pytest.mark.parametrize(
+    ("name", "info", "said"),
+    [
+        ("TextSuccess", "{'success': 'yes'}", "must be True, False or None, got 'yes'"),
+        ("Dated", "{'success': True, 'when': datetime.date(2026, 1, 1)}", "is a date, which JSON cannot"),
+        ("Plain", "{'success': True}", None),
+    ],
+)
+def test_check_refuses_what_run_cannot_store(
+    name: str, info: str, said: str | None, tmp_path: Path, monkeypatch: Any
+) -> None:
+    source = PLAIN_SOURCE.replace("{INFO}", info).replace("NAME", name)
+    (tmp_path / f"{name.lower()}_stored.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    code, report = checked(f"{name.lower()}_stored:{name}-v0")
+    (last,) = [c for c in report["checks"] if c["name"] == "a run stores an episode"]
+    assert (code, report["holds"]) == ((0, True) if said is None else (1, False))
+    assert last["ok"] is (said is None) and (said or "") in last["message"]
+
+
+def test_a_wrong_end_reason_is_answered_with_the_right_ones(tmp_path: Path, monkeypatch: Any) -> None:
+    source = (ROOT / "examples" / "register_env.py").read_text().replace("CountDown-v0", "Won-v0")
+    (tmp_path / "won_env.py").write_text(source.replace('"success" if', '"won" if'))
+    monkeypatch.syspath_prepend(tmp_path)
+    code, report = checked("won_env:Won-v0")
+    (failed,) = [c for c in report["checks"] if c["name"] == "info"]
+    assert code == 1
+    assert "end_reason is 'won'; it must be one of success, failure, max_steps" in failed["message"]
+
+
 def test_play_watches_agents_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     won = called("play", EXAMPLE, "--agent", "oracle", "--task", "3").stdout
     assert "> 2" in won and "success (success), return 1" in won

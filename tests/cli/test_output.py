@@ -1,5 +1,6 @@
 """What reaches a terminal has no invisible characters and no forged lines; outputs may be closed or full."""
 
+import io
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nlac_bench import cli
 from tests.cli.command import call, nlac_bench, one_json
 
 HOSTILE = "a\u202eb\u2066\nerror: forged\x1b[2J"
@@ -148,3 +150,35 @@ def test_a_descriptor_that_is_closed_is_not_given_to_a_file(tmp_path: Path) -> N
         shell=True, cwd=tmp_path, check=False, env={**os.environ},
     )  # fmt: skip
     assert done.returncode == 141 and json.loads((tmp_path / "run" / "config.json").read_text())
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "ascii"])
+def test_characters_that_a_terminal_lacks_are_replaced(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Help and tables contain τ, …, → and lines of boxes."""
+    for command in (["run", "--help"], ["envs", "list", "--json"], ["envs", "show", "tau_retail"]):
+        written = io.BytesIO()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff"), encoding=encoding))
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+        monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+        monkeypatch.setattr(sys, "argv", ["nlac-bench", *command])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert not ended.value.code
+        text = written.getvalue().decode(encoding)
+        if "--json" in command:
+            assert json.loads(text)  # JSON loses nothing: it escapes
+        else:
+            assert "?" in text and len(text) > 1000
+        assert sys.stdin.read() in ("\ufffd", "ÿ")
+
+
+def test_closed_input_is_empty() -> None:
+    code = "import sys\nfrom nlac_bench.cli.streams import guarded_output\n"
+    code += "with guarded_output(reserve=False):\n    print(repr(sys.stdin.read()))"
+    done = subprocess.run(
+        f'{sys.executable} -c "$CODE" <&-', shell=True, capture_output=True, text=True, check=False,
+        env={**os.environ, "CODE": code},
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("''\n", "")

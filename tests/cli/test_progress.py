@@ -1,13 +1,16 @@
 """What a run shows of itself on the way."""
 
+import functools
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from nlac_bench.cli.heartbeat import Heartbeat
-from nlac_bench.cli.progress import RunProgress, TrainProgress
+from nlac_bench.cli.progress import RunProgress, TrainProgress, counters_of
 from nlac_bench.cli.run import _why_incomplete
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
@@ -117,10 +120,10 @@ def test_a_training_says_what_it_does_and_what_could_not_be_read(capsys: pytest.
     config = RunConfig.from_mapping(
         {"env": "tau_retail", "agent": "nlac", "model": "tiny", "train": {"budget": "env_steps=100"}}, "test"
     )
-    with TrainProgress(config, tokens=lambda: 7) as progress:
+    with TrainProgress(config) as progress:
         for step in ("validating", "playing", "learning", "probing"):
             progress.training(step)
-            assert "tokens/s" in progress.line()
+            assert progress.line().endswith("waiting for tokens, time left unknown")
         progress.metrics({
             "kind": "iteration", "iteration": 1, "gradient_steps_total": 0, "env_steps": 50, "tokens": 900,
             "seconds": 30.0, "unparseable_policy": 1.0, "unparseable_evaluator": 0.1,
@@ -152,18 +155,43 @@ def test_the_time_left_counts_whole_iterations_and_says_when_it_is_over(
     assert progress.line().endswith(", longer than estimated")
 
 
-def test_the_heartbeat_tells_sampling_from_computing_by_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens = 0
+def test_every_phase_shows_what_it_counts() -> None:
+    """Prompts are read, then answers sampled, then gradients computed; none of that looks idle."""
+    count = {"prompt tokens": 0, "tokens": 0, "learned": 0}
     config = RunConfig.from_mapping(
         {"env": "tau_retail", "agent": "nlac", "model": "tiny", "train": {"budget": "steps=2"}}, "test"
     )
-    with TrainProgress(config, tokens=lambda: tokens) as progress:
+    counters = {unit: functools.partial(count.__getitem__, unit) for unit in ("prompt tokens", "tokens")}
+    with TrainProgress(config, counters) as progress:
+        computing = False
+        progress.learner(lambda: (count["learned"], computing))
         progress.training("playing")
-        tokens = 500
+        count["prompt tokens"] = 500
+        assert re.match(r"playing training episodes for 0 s, \d+ prompt tokens/s, time", progress.line())
         progress.training("learning")
-        assert progress.line().startswith("computing gradients, or waiting for samples for 0 s, 0 tokens/s")
-        tokens = 600
-        assert progress.line().startswith("sampling from the roles for 0 s")
+        assert progress.line().startswith("sampling from the roles for 0 s, waiting for tokens, ")
+        count |= {"prompt tokens": 700, "tokens": 600}
+        assert re.search(r" 0 s, \d+ prompt tokens/s, \d+ tokens/s, ", progress.line())
+        count["learned"] = 4000
+        assert re.match(r"computing gradients for 0 s, \d+ learned tokens/s, ", progress.line())
+        computing = True  # a micro-batch that takes long
+        assert progress.line().startswith("computing gradients for 0 s, 4,000 learned tokens so far, ")
+
+
+class CountsPrompts:
+    read_tokens, generated_tokens = 7, 3
+
+
+class Served:
+    generated_tokens = 5
+
+
+def test_counters_are_those_that_an_engine_has() -> None:
+    def counted(engine: object) -> dict[str, int]:
+        return {unit: count() for unit, count in counters_of(SimpleNamespace(engine=engine)).items()}
+
+    assert counted(CountsPrompts()) == {"prompt tokens": 7, "tokens": 3}
+    assert counted(Served()) == {"tokens": 5} and counted(None) == {} == counters_of(object())
 
 
 def test_the_summary_names_a_context_that_is_too_short(tmp_path: Path) -> None:

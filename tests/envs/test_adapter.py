@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
-from nlac_bench.agents.floors import RandomAgent
+from nlac_bench.agents.floors import RandomAgent, search_constant
 from nlac_bench.envs import TextEnv, registry
 from nlac_bench.envs.adapter import MAX_INVALID, PlainEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
@@ -20,6 +20,7 @@ from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.stats.summary import summarise
 from nlac_bench.types import Episode
+from tests.envs.count_down import CountDown
 from tests.envs.plain_env import Echo
 
 PLAIN = "tests.envs.plain_env:nlac_bench_test/Echo-v0"
@@ -196,10 +197,42 @@ def test_a_dry_run_of_training_estimates_by_random_actions() -> None:
     assert planned.planned == 7 and planned.turns_per_episode == 3.0 and planned.training is not None
 
 
-def test_agents_that_need_an_oracle_are_refused() -> None:
+def test_agents_that_need_an_oracle_or_actions_are_refused() -> None:
     for agent in ("oracle", "constant"):
         with pytest.raises(ConfigError, match="use 'random' or 'silent' instead"):
             outline(RunConfig(env=PLAIN, agent=agent))
+
+
+class Own(Echo):
+    """Say a colour."""
+
+    def random_action(self, rng: np.random.Generator) -> str:
+        return str(rng.choice(["red", "teal"]))
+
+
+class OwnText(CountDown):
+    def random_action(self, rng: np.random.Generator) -> str:
+        return f"{self._state.number - int(rng.integers(2))}"
+
+
+def test_floors_use_the_random_action_of_an_own_environment() -> None:
+    env = PlainEnv(Own(), "own")
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    assert {env.random_action(rng) for _ in range(20)} == {"red", "teal"}
+    assert sorted(env.constant_actions()) == ["red", "teal"]
+    assert search_constant(PlainEnv(Own(), "own", split="train"), tasks=20).action == "red"
+    locked = PlainEnv(Own(locked=True), "own")  # it cannot be copied
+    assert sorted(locked.constant_actions()) == ["red", "teal"]
+    with pytest.raises(ResetNeeded):
+        locked.step("red")
+    running = OwnText()
+    first = running.reset(seed=3)
+    assert set(running.constant_actions()) <= {"1", "2", "3", "4"} and running.constant_actions()
+    again = OwnText()
+    again.reset(seed=3)
+    assert running.step("9")[:2] == again.step("9")[:2], (first, "the running episode is not changed")
+    assert CountDown().constant_actions() == () and PlainEnv(Echo(), "echo").constant_actions() == ()
 
 
 def test_a_text_env_without_a_split_is_refused_for_training() -> None:

@@ -10,9 +10,10 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.missing import missing, refuse_missing
 from nlac_bench.harness.measure.official_tasks import OFFICIAL_TASKS
-from nlac_bench.harness.measure.prepare import outline
+from nlac_bench.harness.measure.prepare import outline, prepare
 from nlac_bench.harness.measure.sampled_episodes import sample_episodes
 from nlac_bench.harness.measure.speed import operations_per_second
+from nlac_bench.harness.measure.training_estimate import digits, duration
 from nlac_bench.harness.runs.configuration import RunConfig, read_config
 
 PAPER = Path(__file__).parents[2] / "configs" / "paper"
@@ -145,3 +146,33 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "OPENAI_API_KEY" in found.fix
     assert not missing(config(agent="act", model="m", base_url=SERVER))
     assert not missing(config(agent="oracle"))
+
+
+@pytest.mark.parametrize(
+    ("agent", "model", "said"),
+    [
+        ("nosuch", None, "no agent is named 'nosuch'; the agents are silent"),
+        ("react", None, "agent 'react' needs a model; set --model"),
+        ("react", "tiny", None),
+        ("random", None, None),
+    ],
+)
+def test_an_agent_that_run_refuses_is_refused_here(agent: str, model: str | None, said: str | None) -> None:
+    asked = config(env="math500_hard", agent=agent, limit=2, **({} if model is None else {"model": model}))
+    if said is None:
+        assert estimate.estimate_of(asked).planned == 2
+        return
+    for refused in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
+        with pytest.raises(NlacBenchError, match=said):
+            refused()
+
+
+def test_durations_and_counts_are_readable() -> None:
+    shown = {s: duration(s) for s in (0.4, 1, 119, 120, 7199, 7200, 172_799, 172_800, 6e7, 6.4e7, 1.4e11)}
+    assert list(shown.values()) == [
+        "less than 1 s", "about 1 s", "about 119 s", "about 2 min", "about 120 min", "about 2 h",
+        "about 48 h", "about 2 days", "about 690 days", "about 2 years", "about 4,400 years",
+    ]  # fmt: skip
+    assert [digits(x) for x in (4.2e6, 390_123_456_789, 1.25, 3, 0.034)] == [
+        "4,200,000", "390,000,000,000", "1.2", "3", "0.034",
+    ]  # fmt: skip

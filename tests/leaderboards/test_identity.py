@@ -10,7 +10,7 @@ import pytest
 
 from nlac_bench import tiny
 from nlac_bench.leaderboards.boards import collect, make_boards
-from nlac_bench.leaderboards.entry import Cost, Entry, Limits, RunProvenance, Tokens
+from nlac_bench.leaderboards.entry import Cost, Entry, Limits, RunProvenance, Subject, Tokens
 from nlac_bench.leaderboards.entry_file import board_id, entry_text, read_entry, wrong_ids
 from nlac_bench.reports.boards.view import BoardView
 from tests.cli.command import nlac_bench
@@ -179,12 +179,31 @@ def test_a_checkpoint_is_identified_by_its_weights_and_its_run(trained: Path, tm
     assert (weights.run.agent, weights.run.env, weights.run.seed) == ("random", "math500_hard", 3)
     (row,) = BoardView(collect(tmp_path).boards[0]).rows
     assert row.training == "random on math500_hard, seed 3"
-    assert row.model == f"folder best @ weights {weights.sha256[:12]}"
+    assert row.model == f"{weights.run.model} @ weights {weights.sha256[:12]}" and weights.run.model != "best"
     assert ("Weights, SHA-256", weights.sha256) in row.subject
     nlac_bench("leaderboard", "build", "--results", str(tmp_path), "--out", str(tmp_path / "boards"))
     (table,) = (tmp_path / "boards").glob("*.csv")
-    assert f",folder best,sha256:{weights.sha256}," in table.read_text()
+    assert f",{weights.run.model},sha256:{weights.sha256}," in table.read_text()
     assert verify(made["path"], trained / "eval", status=0)["holds"]
+
+
+@pytest.mark.parametrize("model", ["/models/best", "./best", "a/b/best"])
+def test_a_path_without_known_weights_is_no_model(model: str, game: Path, tmp_path: Path) -> None:
+    """A model on a server, named by its path there, cannot be told from another one."""
+    run = Path(shutil.copytree(game, tmp_path / "run"))
+    for name in ("config", "manifest"):
+        content = json.loads((run / f"{name}.json").read_text())
+        content.get("subject", content)["model"] = model
+        (run / f"{name}.json").write_text(json.dumps(content))
+    said = submit(run, "--out", tmp_path / "out", status=2)["said"]
+    assert "the model is identified" in said and "--served-model-name" in said and model in said
+
+
+def test_a_folder_of_unknown_origin_is_not_called_untrained() -> None:
+    old = entry("react", [True, False], subject=Subject(agent="react", model="folder best"))
+    named = entry("act", [True, False], subject=Subject(agent="act", model="Qwen/Qwen2.5-7B-Instruct"))
+    rows = {row.agent: row for row in BoardView(make_boards([old, named])[0]).rows}
+    assert (rows["react"].training, rows["act"].training) == ("unknown", "none")
 
 
 def test_an_entry_of_other_weights_does_not_hold(trained: Path, tmp_path: Path) -> None:
@@ -214,3 +233,32 @@ def test_token_counts_are_compared_with_the_texts(trained: Path, tmp_path: Path)
         rewrite(run / "episodes.jsonl", rows)
         said = submit(run, *replayed, "--out", tmp_path / "out", status=2)["said"]
         assert ("sampled tokens, and states 1" if keep_ids else "token counts fit the texts") in said
+
+
+def test_counts_far_above_the_texts_are_refused(trained: Path, tmp_path: Path) -> None:
+    """Random play with forged calls and counts that add up, for a model whose tokenizer is here."""
+    run = Path(shutil.copytree(trained / "eval", tmp_path / "run"))
+    rows = lines(run / "episodes.jsonl")
+    for row in rows:
+        for turn in row["turns"]:
+            row["usage"]["policy"]["completion_tokens"] += 500 - turn["usage"]["completion_tokens"]
+            turn["usage"]["completion_tokens"] = 500
+            turn.update(output_ids=None, prompt_ids=None, logprobs=None)
+    rewrite(run / "episodes.jsonl", rows)
+    said = submit(run, "--replay", "--out", tmp_path / "out", status=2)["said"]
+    assert "token counts fit the texts" in said and "states 500 tokens" in said
+
+
+def test_sampled_tokens_are_those_of_the_text(trained: Path, tmp_path: Path) -> None:
+    """Forged ids that agree with the counts, but not with the text, are refused."""
+    for name, ids in (
+        ("other", lambda ids: [*ids[1:], ids[0]]),
+        ("none", lambda ids: [2**31 - 1] * len(ids)),
+    ):
+        run = Path(shutil.copytree(trained / "eval", tmp_path / name))
+        rows = lines(run / "episodes.jsonl")
+        for turn in (turn for row in rows for turn in row["turns"]):
+            turn["output_ids"] = ids(turn["output_ids"])
+        rewrite(run / "episodes.jsonl", rows)
+        said = submit(run, "--replay", "--out", tmp_path / "out", status=2)["said"]
+        assert "a text that is not that of its sampled tokens" in said

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nlac_bench.files import sha256_of
+from nlac_bench.harness.measure.weights import TRAINED_BY, weights_of, weights_sha256
 from nlac_bench.leaderboards.entry_file import read_entry
 from tests.cli.command import nlac_bench, one_json
 
@@ -47,8 +49,46 @@ def test_a_training_run_states_its_costs_and_curves(trained: Path, tmp_path: Pat
     assert cost.base_success == pytest.approx(base["success"])
     (curve,) = entry.curves
     assert [p.success for p in curve.points] == [r["success"] for r in rows if r["kind"] == "validation"]
+    assert cost.weights_sha256 == weights_sha256(trained / "checkpoints" / "best")
     verified = nlac_bench("verify", made["path"], "--run", str(trained), "--json")
     assert one_json(verified)["holds"]
+
+
+def test_a_copy_of_the_tested_checkpoint_still_names_its_run(trained: Path, tmp_path: Path) -> None:
+    best = trained / "checkpoints" / "best"
+    own = weights_of(str(best))
+    copy = Path(shutil.copytree(best, tmp_path / "elsewhere" / "best"))
+    assert own is not None and weights_of(str(copy)) == own
+    assert (own["run"]["agent"], own["run"]["model"], own["run"]["seed"]) == ("nlac", "tiny", 0)
+    assert own["run"]["manifest_sha256"] == sha256_of(trained / "manifest.json")
+    (made,) = one_json(nlac_bench("submit", str(trained), "--out", str(tmp_path), "--json"))["entries"]
+    entry = read_entry(Path(made["path"]))
+    assert entry.provenance.runs[0].manifest_sha256 == own["run"]["manifest_sha256"]
+    for fault in ({"weights_sha256": "0" * 64}, {"seed": "x"}, {"manifest_sha256": "y"}, {"agent": 1}):
+        stated = json.loads((best / TRAINED_BY).read_text()) | fault
+        (copy / TRAINED_BY).write_text(json.dumps(stated))
+        assert weights_of(str(copy)) == {**own, "run": None}
+    (copy / TRAINED_BY).unlink()
+    (copy / TRAINED_BY).symlink_to(best / TRAINED_BY)
+    assert weights_of(str(copy)) == {**own, "run": None}
+
+
+def test_another_checkpoint_in_place_of_the_tested_one_is_refused(trained: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    weights = run / "checkpoints" / "best" / "model.safetensors"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert "the weights are those that were measured, in best" in refused(run, tmp_path / "out")
+    rows = (run / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (run / "episodes.jsonl").write_text(
+        "".join(rows[:-1])
+    )  # so that a part of the test is still to be played
+    said = nlac_bench("resume", str(run), status=3).stderr
+    assert "is not the checkpoint that a part of the test was played with" in said
+    shutil.rmtree(run / "checkpoints")
+    (run / "episodes.jsonl").write_text("".join(rows))
+    done = one_json(nlac_bench("submit", str(run), "--out", str(tmp_path / "out"), "--json"))
+    assert done["entries"], "the weights need not be there"
 
 
 def test_the_untrained_model_is_an_entry_of_its_own(trained: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from nlac_bench.learner import losses, share
+from nlac_bench.learner import checkpoint, losses, share
 from nlac_bench.learner.batch import TokenBatch, TokenSequence
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
@@ -18,12 +18,15 @@ VOCABULARY = 61
 
 
 def model(tie: bool = True) -> Any:
-    """A random Qwen2 with two blocks; the same weights at every call."""
+    """A random Qwen2 with two blocks; the same weights at every call.
+
+    Its numbers of rows are odd, so that ranks have different numbers of them.
+    """
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(0)
     config = Qwen2Config(
-        vocab_size=VOCABULARY, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+        vocab_size=VOCABULARY, hidden_size=32, intermediate_size=67, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256,
         tie_word_embeddings=tie, attn_implementation="sdpa",
     )  # fmt: skip
@@ -90,5 +93,6 @@ def main(out: str, optimizer: str, lr: float) -> None:
         use_sgd(learner)
     seen = steps(learner, sequences())
     save_file(weights(learner), f"{out}/weights.safetensors")
+    checkpoint.export(learner, f"{out}/exported")
     with open(f"{out}/losses.json", "w") as stream:  # noqa: PTH123
         json.dump(seen, stream)

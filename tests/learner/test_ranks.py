@@ -110,6 +110,15 @@ def test_many_ranks_give_the_same_weights(together: Path, optimizer: str, lr: fl
 
 
 @pytest.mark.slow  # starts torchrun
+def test_the_export_of_many_ranks_in_fp32_has_their_weights(together: Path) -> None:
+    """Their numbers of rows differ, and a gathered tensor may be a part of a larger storage."""
+    folder = together / "sgd" / "exported"
+    loaded = type(model()).from_pretrained(folder).state_dict()
+    for name, tensor in load_file(together / "sgd" / "weights.safetensors").items():
+        assert tensor.dtype == torch.float32 and torch.equal(loaded[name], tensor)
+
+
+@pytest.mark.slow  # starts torchrun
 def test_each_number_of_ranks_resumes_bitwise_and_others_the_same_state(computed: Path) -> None:
     """Each resumes what the one before wrote. Sums over other ranks have other rounding errors."""
     for name, files in {"from 1": ["rank-0.safetensors"],

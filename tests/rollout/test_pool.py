@@ -550,4 +550,5 @@ def test_tokens_of_prompts_and_of_the_cache_are_counted(folder: str, pool: Engin
     together(engine, [long])
     prompt = len(sample.prompt_ids or ())
     assert engine.prompt_tokens == 2 * prompt and prompt - 2 <= engine.cached_tokens < prompt
+    assert engine.read_tokens == 2 * (prompt - 1) - engine.cached_tokens  # sampling reads the last token
     engine.close()

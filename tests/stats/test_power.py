@@ -8,7 +8,7 @@ from scipy import stats
 
 from benchmarks.simulations.detectable import Population, found_at_printed
 from nlac_bench.stats.distributions import binomial_upper
-from nlac_bench.stats.exact_power import power
+from nlac_bench.stats.exact_power import attainable, power
 from nlac_bench.stats.intervals import Floats, paired_interval
 from nlac_bench.stats.power import (
     detectable_difference,
@@ -94,7 +94,23 @@ def test_no_difference_is_printed_where_none_is_found() -> None:
     assert all(detectable_difference(outcome(n, 0, 0), single=True) is None for n in range(1, 6))
     assert detectable_difference(outcome(6, 0, 0), single=True) is not None
     assert detectable_difference(outcome(6, 0, 0), single=True, level=0.01) is None
-    assert detectable_difference(outcome(6, 3, 3), single=True) == pytest.approx(0.8 ** (1 / 6), abs=1e-4)
+    assert detectable_difference(outcome(6, 3, 3), single=True) == 1.0  # six of six, or nothing is called
+
+
+@pytest.mark.parametrize("tasks", [6, 7, 8, 11, 20, 50])
+@pytest.mark.parametrize("level", [0.05, 0.05 / 10])
+def test_no_difference_is_printed_that_cannot_be_observed_and_called(tasks: int, level: float) -> None:
+    """``attainable`` is the least that the exact test and the interval call, by trying all outcomes."""
+    called = []
+    for wins in range(1, tasks + 1):
+        differences = outcome(tasks, wins, 0)
+        interval = paired_interval(differences, single=True)
+        if interval is not None and interval.low > 0 and sign_flip_p(differences) < level:
+            called.append(wins / tasks)
+    least = min(called, default=None)
+    assert attainable(tasks, level) == (None if least is None else pytest.approx(least))
+    for shown in (detectable_difference(outcome(tasks, n, 0), single=True, level=level) for n in (0, 1, 3)):
+        assert shown is None or (least is not None and shown >= least)
 
 
 def test_several_trials_scale_with_the_size_of_the_differences() -> None:

@@ -22,6 +22,7 @@ from nlac_bench.sweep.plan import Cell, Sweep
 from nlac_bench.sweep.play import SweepJob
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.rows import Difference
+from nlac_bench.training.costs import RunCost
 
 SPEC = """
 methods = ["rft"]
@@ -234,7 +235,7 @@ def test_a_sweep_that_was_moved_goes_on(tmp_path: Path) -> None:
 
 def played(measured: Any, validations: list[tuple[int, float]]) -> Played:
     rows = tuple({"gradient_steps_total": n, "success": s, "best": s > 0.5} for n, s in validations)
-    return Played(measured, rows, {})
+    return Played(measured, rows, {}, RunCost(0, 0, 0.0, {}))
 
 
 def test_differences_are_over_common_seeds(monkeypatch: pytest.MonkeyPatch) -> None:

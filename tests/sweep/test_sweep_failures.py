@@ -38,15 +38,29 @@ TUNED = Sweep(METHODS, {"tau_retail": (0, 1)}, learning_rates=(1e-4, 3e-4), tuni
 
 
 def make_run(
-    folder: Path, env: str, success: float | None = 0.5, *, tasks: int = 8, owed: int = 0, **metrics: Any
+    folder: Path,
+    env: str,
+    success: float | None = 0.5,
+    *,
+    tasks: int = 8,
+    owed: int = 0,
+    budget: str | None = None,
+    tokens: int = 400,
+    validated: float = 0.5,
+    **metrics: Any,
 ) -> None:
     """A run of ``tasks`` episodes, the last ``owed`` of which are not played, with a training's metrics.
 
-    ``metrics`` are further ones of its only iteration.
+    ``metrics`` are further ones of its only iteration, after which ``tokens`` are spent and the validation
+    has the success ``validated``.
     """
     plan = plan_episodes([f"t{i}" for i in range(tasks)], 1, base_seed=zlib.crc32(folder.name.encode()))
     with RunWriter.create(
-        folder, config={}, conditions={"env": env}, subject={"agent": "a"}, plan=plan
+        folder,
+        config={"train": {"budget": budget}} if budget else {},
+        conditions={"env": env},
+        subject={"agent": "a"},
+        plan=plan,
     ) as writer:
         for place, item in enumerate(plan[: tasks - owed]):
             solved = None if success is None else place < success * tasks
@@ -55,10 +69,17 @@ def make_run(
             writer.append(
                 Episode(env, item.task_id, 0, item.seed, "hi", turns, True, False, solved, end, {}, {}, 1.0)
             )
-        cost = {"gradient_steps_total": 4, "env_steps": 40, "tokens": 400, "seconds": 2.0}
+        cost = {"gradient_steps_total": 4, "env_steps": 40, "tokens": tokens, "seconds": 2.0}
         for iteration in (0, 1):
             spent = {key: value * iteration for key, value in cost.items()}
-            row = {"iteration": iteration, **spent, "success": 0.5, "best": iteration == 0, "tasks": 2}
+            row = {
+                "iteration": iteration,
+                **spent,
+                "success": validated if iteration else 0.5,
+                "best": iteration == 0,
+                "tasks": 2,
+                "ci": [0.0, 1.0],
+            }
             writer.log({"kind": "validation", **row})
         writer.log({"kind": "iteration", "iteration": 1, **cost, **metrics})
 

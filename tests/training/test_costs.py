@@ -44,7 +44,7 @@ def test_at_unequal_cost_the_last_validation_that_both_could_afford_decides() ->
     expected = confint_proportions_2indep(24, 40, 8, 40, method="newcomb", compare="diff")
     assert (matched.low, matched.high) == pytest.approx(expected)
     warning, equal = both.notes()
-    assert warning == "warning: B spent 190% more generated tokens than the other side"
+    assert warning == "warning: B spent 190% more generated tokens than A"
     assert equal.startswith("at 12,000 generated tokens (validation): A 0.600, B 0.200, A − B = +0.400")
     assert CostComparison([dear], [cheap]).matched().verdict == "B better"  # type: ignore[union-attr]
 

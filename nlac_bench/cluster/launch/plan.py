@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nlac_bench.agents import methods
 from nlac_bench.cluster.launch.layout import Layout, Placement, layout
 from nlac_bench.cluster.launch.settings import TABLE, LaunchSettings
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.engines import local_model
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, to_repeat
@@ -116,7 +116,7 @@ def plan(
             f"{path}: agent {config.agent!r} is not trained, so it has no learner to start; start servers as "
             "docs/scaling.md says, and run `nlac-bench run --servers`"
         )
-    result = layout(settings, "target" in methods.find(config.agent).slots(config.train))
+    result = layout(settings, "target" in named_agents.method(config.agent).slots(config.train))
     _check_heads(local_model(config.model), settings.tensor_parallel_size)
     out = out or Path("runs") / path.stem
     servers = tuple(

@@ -3,7 +3,7 @@
 import json
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_args
 
 import numpy as np
@@ -111,34 +111,36 @@ def _global_random_state(subject: CheckedEnv) -> str:
 def _info(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         for task_id in sampled_tasks(env):
-            _, info = env.reset(seed=0, options={"task_id": task_id})
-            for key, kind in RESET_KEYS.items():
-                require(
-                    isinstance(info.get(key), kind),
-                    f"info[{key!r}] at reset is {info.get(key)!r:.80}, not {kind}",
-                )
-            json.dumps(info, allow_nan=False)
             rng = np.random.default_rng(0)
-            for _ in range(MAX_EPISODE_STEPS):
-                _, _, terminated, _, info = env.step(env.random_action(rng))
-                require(set(info) >= STEP_KEYS, f"info lacks {sorted(STEP_KEYS - set(info))} at a step")
-                require(
-                    info["action_kind"] in get_args(ActionKind),
-                    f"action_kind {info['action_kind']!r} is unknown",
-                )
-                json.dumps(info, allow_nan=False)
-                if terminated:
-                    require(set(info) >= END_KEYS, f"info lacks {sorted(END_KEYS - set(info))} at the end")
+            for next_action in (lambda rng=rng: env.random_action(rng), env.oracle_action):
+                _, info = env.reset(seed=0, options={"task_id": task_id})
+                for key, kind in RESET_KEYS.items():
                     require(
-                        info["end_reason"] in get_args(EndReason),
-                        f"end_reason {info['end_reason']!r} is unknown",
+                        isinstance(info.get(key), kind),
+                        f"info[{key!r}] at reset is {info.get(key)!r:.80}, not {kind}",
                     )
-                    require(isinstance(info["success"], bool), f"success is {info['success']!r}, not a bool")
-                    break
-                require(
-                    not END_KEYS & set(info), f"info contains {sorted(END_KEYS & set(info))} before the end"
-                )
+                json.dumps(info, allow_nan=False)
+                _check_steps(env, next_action)
     return ""
+
+
+def _check_steps(env: TextEnv, next_action: Callable[[], str]) -> None:
+    """Check ``info`` of each step until the end."""
+    for _ in range(MAX_EPISODE_STEPS):
+        _, _, terminated, _, info = env.step(next_action())
+        require(set(info) >= STEP_KEYS, f"info lacks {sorted(STEP_KEYS - set(info))} at a step")
+        _one_of(info, "action_kind", get_args(ActionKind))
+        json.dumps(info, allow_nan=False)
+        if terminated:
+            require(set(info) >= END_KEYS, f"info lacks {sorted(END_KEYS - set(info))} at the end")
+            _one_of(info, "end_reason", get_args(EndReason))
+            require(isinstance(info["success"], bool), f"success is {info['success']!r}, not a bool")
+            return
+        require(not END_KEYS & set(info), f"info contains {sorted(END_KEYS & set(info))} before the end")
+
+
+def _one_of(info: Info, key: str, known: Sequence[str]) -> None:
+    require(info[key] in known, f"{key} is {info[key]!r:.80}; it must be one of {', '.join(known)}")
 
 
 def _keys_and_texts(value: object) -> Iterator[tuple[str, str]]:

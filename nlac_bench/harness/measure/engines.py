@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench import pretrained, tiny
-from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.replicas import replica_count
 from nlac_bench.harness.measure.servers import assigned
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import VLLM_OPTIONS, EngineKind, RunConfig
 from nlac_bench.rollout.engines.engine import Engine
 
@@ -48,7 +48,7 @@ def server_engine(config: RunConfig) -> Engine:
     from nlac_bench.rollout.engines.vllm.servers import connect
 
     assert config.servers is not None
-    used = ("policy",) if config.train is None else methods.find(config.agent).slots(config.train)
+    used = ("policy",) if config.train is None else named_agents.method(config.agent).slots(config.train)
     slots = assigned(config.servers, needs_target="target" in used)
     folder = None if config.weights_folder is None else Path(config.weights_folder)
     return connect(

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
@@ -28,11 +27,13 @@ from nlac_bench.harness.measure.speed import MOST_PARAMETERS, measure, operation
 from nlac_bench.harness.measure.training_estimate import (
     ENGINE_BYTES,
     TrainingEstimate,
+    digits,
     duration,
     parameters_of,
     training_estimate_of,
 )
 from nlac_bench.harness.measure.training_tasks import held_out, split_tasks
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.types import ChatReply, Messages, Role
 
@@ -109,15 +110,15 @@ class RunEstimate:
             )
         if self.seconds is not None and self.training is None:  # a served model cannot be trained
             at = f"at {SECONDS_PER_CALL:g} s per reply"
-            lines.append(f"time with a server: about {duration(self.seconds)} {at}")
+            lines.append(f"time with a server: {duration(self.seconds)} {at}")
         if self.training is not None:
             lines.append(self.training.to_text())
         if self.tokens:
-            lines.append(f"tokens of all models: about {self.tokens:.2g}")
+            lines.append(f"tokens of all models: about {digits(self.tokens)}")
         if self.memory_bytes:
             lines.append(f"memory here: about {self.memory_bytes / 1e9:.2g} GB")
         if self.seconds_here is not None:
-            lines.append(f"time here: about {duration(self.seconds_here)} (wall time{self.time_from})")
+            lines.append(f"time here: {duration(self.seconds_here)} (wall time{self.time_from})")
         elif self.tokens:
             lines.append("time here: unknown, because neither the model's name nor a folder gives its size")
         return "\n".join(lines)
@@ -193,7 +194,7 @@ def estimate_of(config: RunConfig) -> RunEstimate:
     memory = training.memory_bytes if training is not None else None if size is None else int(size * 4)
     replicas = policy_replicas(config)
     if memory is not None and size is not None and replicas > 1:  # the engine's weights are elsewhere
-        slots = 1 if config.train is None else len(methods.find(config.agent).slots(config.train))
+        slots = 1 if config.train is None else len(named_agents.method(config.agent).slots(config.train))
         memory -= int(size * (4 if training is None else slots * ENGINE_BYTES))
         memory += int(replicas * (PROCESS_BYTES + size * 4 * slots))
     return RunEstimate(

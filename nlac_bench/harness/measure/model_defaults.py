@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench import tiny
-from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.env_string import join
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.engines import engine_kind, local_model
 from nlac_bench.harness.measure.replicas import replica_count
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import MOST_REPLICAS
 from nlac_bench.settings import Settings
 
@@ -100,7 +100,7 @@ def _trained(settings: dict[str, Any], training: Mapping[str, Any]) -> dict[str,
     """Return ``settings`` with the defaults of ``training`` that the method has."""
     if not isinstance(settings.get("train"), Mapping):  # other values are reported by ``RunConfig``
         return settings
-    config = methods.find(str(settings.get("agent"))).config_class
+    config = named_agents.method(str(settings.get("agent"))).config_class
     # A shared setting that the method declares again has a default of the method's own.
     shared = [base.model_fields for base in config.__mro__[1:] if issubclass(base, Settings)]
     own = {name for name in config.__annotations__ if any(name in fields for fields in shared)}

@@ -1,6 +1,6 @@
 """Plays the missing episodes of a run; each result is written to disk before it is reported."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 from nlac_bench.harness.measure.prepare import Prepared
@@ -10,6 +10,11 @@ from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.interrupts import graceful_interrupt
 from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import Episode
+
+
+def specs_of(env: str, planned: Sequence[Planned]) -> list[EpisodeSpec]:
+    """Return what the driver plays for ``planned`` episodes of ``env``."""
+    return [EpisodeSpec(env, item.task_id, item.trial, item.seed) for item in planned]
 
 
 async def play(
@@ -36,7 +41,7 @@ async def play(
     with graceful_interrupt(driver):
         for _ in range(2):
             owed = [item for item in writer.owed() if ended or item.key not in timed_out]
-            specs = [EpisodeSpec(config.env, item.task_id, item.trial, item.seed) for item in owed]
+            specs = specs_of(config.env, owed)
             if not specs or driver.stopped:
                 break
             async with aclosing(driver.run(specs)) as results:

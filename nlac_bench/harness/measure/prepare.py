@@ -1,12 +1,12 @@
 """Turns a configuration into a run that can start; everything is checked before the first model call."""
 
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import Any
 
-from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.floors import has_copies
-from nlac_bench.agents.names import FLOORS
+from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.envs.adapter import PlainEnv
@@ -18,6 +18,7 @@ from nlac_bench.harness.measure.simulator import simulator
 from nlac_bench.harness.measure.training_checks import check_training
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT, validates_apart
 from nlac_bench.harness.measure.weights import weights_of
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.seeds import Planned, plan_episodes
 from nlac_bench.rollout.agent import Agent
@@ -56,14 +57,20 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     Raises:
         NlacBenchError: the environment cannot be made, or the agent cannot play it or be trained on it.
     """
+    _check_agent(config)
     environments = Environments(config, chat if chat is not None else simulator(config))
     env = environments.measured
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
-    if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
+    if isinstance(env, PlainEnv) and config.agent == "oracle":
         raise ConfigError(
-            f"agent {config.agent!r} needs a TextEnv, which defines an oracle and constant actions; "
-            f"{config.env} is a plain Gymnasium environment; use 'random' or 'silent' instead"
+            f"agent 'oracle' needs a TextEnv, which defines an oracle; {config.env} is a plain Gymnasium "
+            "environment; use 'random' or 'silent' instead"
+        )
+    if isinstance(env, PlainEnv) and config.agent == "constant" and not env.constant_actions():
+        raise ConfigError(
+            f"agent 'constant' needs actions to choose from; define random_action(rng) or "
+            f"constant_actions() in {config.env}, or use 'random' or 'silent' instead"
         )
     if config.agent == "copy" and not has_copies(env):
         raise ConfigError(
@@ -81,6 +88,24 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     return Outline(config, environments, conditions(config, env), plan)
 
 
+def _check_agent(config: RunConfig) -> None:
+    """Check that there is an agent of this name, and a model if it needs one.
+
+    Raises:
+        NlacBenchError: otherwise.
+    """
+    name, context = config.agent, AgentContext()
+    if name in PROMPTED or named_agents.is_method(name):
+        if config.model is None and config.base_url is None:
+            context.required_engine(name)
+    elif not (
+        name in FLOORS
+        or named_agents.module_of(name)
+        or name in entry_points(group=agents.PLUGIN_GROUP).names
+    ):
+        agents.make(name, context)  # the message lists all agents
+
+
 def prepare(config: RunConfig) -> Prepared:
     """Make the plan (see ``outline``), the agent and its engine.
 
@@ -89,18 +114,19 @@ def prepare(config: RunConfig) -> Prepared:
     """
     planned = outline(config)
     environments, world = planned.environments, planned.environments.measured.played_world
+    prompts = prompt_files(config.prompts, environments.measured.prompts)  # before a model is loaded
     engine = None if config.agent in FLOORS else policy_engine(config)
     weights = None if engine is None else weights_of(config.model)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
     if config.train is not None:
-        methods.find(config.agent).check_engine(engine, config.model)
+        named_agents.method(config.agent).check_engine(engine, config.model)
     context = AgentContext(
         engine=engine,
         sampling=sampling,
         make_train_env=environments.make_training_env,
-        prompts=prompt_files(config.prompts, environments.measured.prompts),
+        prompts=prompts,
     )
-    agent = agents.make(config.agent, context)
+    agent = named_agents.make(config.agent, context)
     return Prepared(
         config=config,
         environments=environments,

@@ -26,6 +26,9 @@ def stored_config(run: RunFolder, options: Mapping[str, Any]) -> RunConfig:
         RunFolderError: the configuration contradicts the manifest.
     """
     source = run.path / "config.json"
+    command = shlex.join(["nlac-bench", "resume", str(run.path)])
+    # A method's settings are those of its class: reading them imports the agent's module.
+    refuse_unrepeated({"agent": run.config.get("agent")}, options, source, f"run: {command}")
     config = RunConfig.from_stored(run.config, str(source))
     stated = as_stored(stated_conditions(config))
     refuse_changed(
@@ -38,6 +41,5 @@ def stored_config(run: RunFolder, options: Mapping[str, Any]) -> RunConfig:
                 f"--{name.replace('_', '-')} {value}: {source} has {getattr(config, name)!r}; a run is "
                 "continued with its own settings: repeat that value, or leave out the option"
             )
-    command = shlex.join(["nlac-bench", "resume", str(run.path)])
     refuse_unrepeated(run.config, given, source, f"run: {command}")
     return RunConfig.from_mapping(config.as_dict() | given, COMMAND_LINE)

@@ -11,6 +11,7 @@ from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.offline import offline_episodes
 from nlac_bench.harness.measure.servers import assigned
 from nlac_bench.harness.measure.training_tasks import split_tasks
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.seeds import Planned
 
@@ -27,7 +28,7 @@ def check_training(config: RunConfig, plan: Sequence[Planned], environments: Env
     Raises:
         NlacBenchError: a check fails; the message names the setting and what to change.
     """
-    method = methods.find(config.agent)
+    method = named_agents.method(config.agent)
     settings = config.train
     assert settings is not None  # the caller passes the configuration of a training run
     _check_engine(config)
@@ -78,7 +79,7 @@ def _check_engine(config: RunConfig) -> None:
         )
     if config.servers is not None:
         assert config.train is not None
-        assigned(config.servers, "target" in methods.find(config.agent).slots(config.train))
+        assigned(config.servers, "target" in named_agents.method(config.agent).slots(config.train))
     elif engine_kind(str(config.model), None, config.engine) == "openai":
         raise ConfigError(
             f"--model {config.model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "

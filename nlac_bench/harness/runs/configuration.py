@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 
 from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.secrets import refuse_known_secrets
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
@@ -74,7 +75,13 @@ class RunConfig(Settings):
         resume="repeat",
         effect="imports code of another package, or writes to a file",
     )
-    agent: str = _option(..., "Agent; the available agents are listed below the options.", first=True)
+    agent: str = _option(
+        ...,
+        "Agent: one of those listed below the options, or module:object.",
+        first=True,
+        resume="repeat",
+        effect="imports code of a module",
+    )
     split: str | None = _option(None, "train or test; default: the environment's default, test.")
     data: str | None = _option(None, "embedded, official, or a folder; default: embedded.")
     tasks: str | None = _option(None, "Task ids separated by commas, or 'clean' (τ); default: all.")
@@ -204,7 +211,7 @@ class RunConfig(Settings):
         train = values.get("train") if isinstance(values, Mapping) else None
         if not isinstance(train, Mapping):
             return values
-        return {**values, "train": methods.find(str(values.get("agent"))).config(train)}
+        return {**values, "train": named_agents.method(str(values.get("agent"))).config(train)}
 
     @model_validator(mode="after")
     def _check(self) -> Self:

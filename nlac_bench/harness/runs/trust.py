@@ -15,6 +15,7 @@ import gymnasium
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.errors import ConfigError
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig, declared
 
 _SENT = ("NLAC_BENCH_API_KEY", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
@@ -33,6 +34,8 @@ def to_repeat(config: Mapping[str, object]) -> dict[str, str]:
     repeated = {name: value for name in _EFFECTS if (value := config.get(name)) and isinstance(value, str)}
     if not _acts_outside(repeated.get("env", "")):
         repeated.pop("env", None)
+    if not named_agents.module_of(repeated.get("agent", "")):
+        repeated.pop("agent", None)
     return repeated
 
 
@@ -60,13 +63,13 @@ def refuse_unrepeated(
     needed = to_repeat(config)
     if not any(os.environ.get(name) for name in _SENT):
         needed = {name: value for name, value in needed.items() if not name.endswith("base_url")}
-    env = given.get("env") or needed.get("env", "")
-    module = envs.module_of(env)
-    if module and (source.parent / "manifest.json").exists() and _lies_in(module, source.parent):
-        raise ConfigError(
-            f"{source}: the module {module!r:.500} of the environment lies in the run's folder, from which "
-            "no code is imported; if it is yours, move it to another folder"
-        )
+    env, agent = (given.get(name) or needed.get(name, "") for name in ("env", "agent"))
+    for what, module in (("environment", envs.module_of(env)), ("agent", named_agents.module_of(agent))):
+        if module and (source.parent / "manifest.json").exists() and _lies_in(module, source.parent):
+            raise ConfigError(
+                f"{source}: the module {module!r:.500} of the {what} lies in the run's folder, from which "
+                "no code is imported; if it is yours, move it to another folder"
+            )
     if missing := [name for name in needed if given.get(name) is None]:
         reasons = "; ".join(f"{name} = {needed[name]!r:.500} {_EFFECTS[name]}" for name in missing)
         if not all(map(str.isprintable, needed.values())):

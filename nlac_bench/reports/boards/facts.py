@@ -4,12 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from nlac_bench.leaderboards.entry import Cost, Entry, Tokens
+from nlac_bench.leaderboards.spent import budget_use
 from nlac_bench.reports.boards.formats import NOTHING, count_text, duration, plain
 from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.reports.report.ends import end_in_words
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.tables import number
 
+SEED_COLUMNS = (
+    "seed", "gradient steps", "environment steps", "generated tokens", "budget", "overshoot", "time",
+    "tested at step", "untrained", "success",
+)  # fmt: skip
 Facts: TypeAlias = list[tuple[str, str]]
 """Pairs of a label and a value."""
 
@@ -118,15 +123,17 @@ def token_rows(entry: Entry) -> list[list[Cell]]:
 
 
 def seed_rows(entry: Entry) -> list[list[Cell]]:
-    """Return the cost and the result of each seed's training."""
+    """Return the cost and the result of each seed's training; ``SEED_COLUMNS`` names the columns."""
     training, by_seed = entry.subject.training, entry.numbers.by_seed
     if training is None:
         return []
     results = by_seed if len(by_seed) == len(training.runs) else [None] * len(training.runs)
+    uses = [budget_use(training.budget, run) for run in training.runs]
     return [
         [str(run.seed), run.gradient_steps, run.environment_steps, run.generated_tokens,
+         None if use is None else use.planned, None if use is None else round(use.overshoot),
          duration(run.seconds / 3600), run.chosen_step, number(run.base_success), number(result)]
-        for run, result in zip(training.runs, results, strict=True)
+        for run, use, result in zip(training.runs, uses, results, strict=True)
     ]  # fmt: skip
 
 
@@ -154,6 +161,11 @@ def subject_facts(entry: Entry) -> Facts:
         )
     facts += [(f"Prompt {name}", digest) for name, digest in sorted(subject.prompts.items())]
     if subject.training is not None:
+        facts += [
+            (f"Tested weights of seed {run.seed}, SHA-256", run.weights_sha256)
+            for run in subject.training.runs
+            if run.weights_sha256 is not None
+        ]
         facts += [
             (f"Setting {name}", plain(value)) for name, value in sorted(subject.training.settings.items())
         ]

@@ -1,12 +1,19 @@
 """Describes the pairs of a board's ranked entries: as a list, as a matrix, and beside each entry."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nlac_bench.leaderboards.boards import Board, Pair
+from nlac_bench.leaderboards.spent import spent_by_runs
 from nlac_bench.reports.boards.rows import Relation
 from nlac_bench.reports.figures.figure import Cell
+from nlac_bench.reports.report.page import as_sentence
 from nlac_bench.stats.tables import number, p_text
+from nlac_bench.training.costs import CostComparison
+from nlac_bench.training.curve import AXES
+
+COSTS = (AXES["env_steps"], AXES["tokens"], AXES["gradient_steps_total"], "seconds")
+"""The costs of ``cost_rows``."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,38 @@ def needed(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
         for pair in board.pairs
         if pair.winner is None
     ]
+
+
+def cost_rows(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
+    """Return the ratios of both entries' costs (A / B) for each pair, the means over seeds.
+
+    Its columns are ``COSTS``. Costs that an entry does not state have None.
+    """
+    rows: list[list[Cell]] = []
+    for pair, both in _compared(board, names):
+        ratios = {name.strip(): ratio for name, _, _, ratio in both.table()}
+        if ratios:
+            difference = number(pair.difference, sign=True)
+            rows.append(
+                [f"{names[pair.a]} and {names[pair.b]}", difference, *(ratios.get(name) for name in COSTS)]
+            )
+    return rows
+
+
+def cost_notes(board: Board, names: Mapping[str, str]) -> list[str]:
+    """Return sentences on the pairs that spent unequal budgets, and what holds for them at equal cost."""
+    return [
+        as_sentence(f"{names[pair.a]} and {names[pair.b]}: {note}")
+        for pair, both in _compared(board, names)
+        if both.spent is not None  # other pairs have no budgets to compare
+        for note in both.notes()
+    ]
+
+
+def _compared(board: Board, names: Mapping[str, str]) -> Iterator[tuple[Pair, CostComparison]]:
+    spent = {row.entry.entry_id: spent_by_runs(row.entry) for row in board.ranked}
+    for pair in board.pairs:
+        yield pair, CostComparison(spent[pair.a], spent[pair.b], (names[pair.a], names[pair.b]))
 
 
 def relations(board: Board, names: Mapping[str, str], one: str, others: Sequence[str]) -> list[Relation]:

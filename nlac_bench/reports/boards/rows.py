@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from nlac_bench.leaderboards.boards import OUTSIDE, BoardRow
 from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
+from nlac_bench.leaderboards.spent import spent_by_runs
 from nlac_bench.reports.boards.facts import (
+    SEED_COLUMNS,
     Facts,
     count_of,
     has_only_outcomes,
@@ -23,6 +25,7 @@ from nlac_bench.reports.figures.figure import Cell, Figure
 from nlac_bench.reports.pages.render import link
 from nlac_bench.stats.places import Place
 from nlac_bench.stats.tables import number
+from nlac_bench.training.costs import BudgetUse, mean_budget
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -115,7 +118,13 @@ class RowView:
     def model(self) -> str:
         subject = self.entry.subject
         weights = None if subject.weights is None else f"weights {subject.weights.sha256[:12]}"
-        return " @ ".join(filter(None, (subject.model, subject.revision, weights)))
+        return " @ ".join(filter(None, (self.model_name, subject.revision, weights)))
+
+    @property
+    def model_name(self) -> str | None:
+        """The model's name; of a trained checkpoint, that of the model that its training began with."""
+        weights = self.entry.subject.weights
+        return self.entry.subject.model if weights is None or weights.run is None else weights.run.model
 
     @property
     def training(self) -> str:
@@ -127,13 +136,18 @@ class RowView:
             made = weights.run
             seed = "" if made.seed is None else f", seed {made.seed}"
             return f"{made.agent} on {made.env}{seed}"
+        folder = (self.entry.subject.model or "").startswith("folder ")
+        if training is None and (weights is not None or folder):
+            return "unknown"
         if training is None:
             seeds = len(self.entry.outcomes)
             return "none" if seeds < 2 else f"none, {seeds} seeds"
         seeds = len(training.runs)
+        use = self.budget
         words = (
             training.method if training.method != self.agent else None,
             training.budget,
+            "" if use is None or not use.overshoot else f"spent {use.spent:,.0f}",
             f"{seeds} seeds" if seeds > 1 else None,
             "offline" if training.offline else None,
         )
@@ -261,6 +275,15 @@ class RowView:
     @property
     def seed_rows(self) -> list[list[Cell]]:
         return seed_rows(self.entry)
+
+    @property
+    def seed_columns(self) -> Sequence[str]:
+        return SEED_COLUMNS
+
+    @property
+    def budget(self) -> BudgetUse | None:
+        """The use of the training's budget, the mean over seeds; None without one."""
+        return mean_budget(spent_by_runs(self.entry)) if self.entry.subject.training is not None else None
 
     @property
     def subject(self) -> Facts:

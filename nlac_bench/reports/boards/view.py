@@ -13,8 +13,11 @@ from nlac_bench.reports.boards.facts import Facts
 from nlac_bench.reports.boards.figures import Chart, board_charts
 from nlac_bench.reports.boards.formats import NOTHING, plain
 from nlac_bench.reports.boards.pair_view import (
+    COSTS,
     MatrixRow,
     PairView,
+    cost_notes,
+    cost_rows,
     matrix,
     needed,
     neighbour_views,
@@ -223,6 +226,21 @@ class BoardView:
     def neighbours(self) -> list[list[Cell]]:
         """The verdict of each pair of consecutive entries by itself."""
         return neighbour_views(self.board, self._names) if self.reports_success else []
+
+    @property
+    def cost_columns(self) -> list[str]:
+        """The columns of ``costs``."""
+        return ["pair, A and B", "A − B", *(f"{name}, A / B" for name in COSTS)]
+
+    @cached_property
+    def costs(self) -> list[list[Cell]]:
+        """The difference and the ratios of the costs of each pair."""
+        return cost_rows(self.board, self._names) if self.reports_success else []
+
+    @cached_property
+    def cost_notes(self) -> list[str]:
+        """Which entries spent more of their budget than another one, and what holds at equal cost."""
+        return cost_notes(self.board, self._names) if self.reports_success else []
 
     @property
     def matrix(self) -> list[MatrixRow]:

@@ -52,6 +52,15 @@ class StoredRun(_Stored):
         return rows
 
 
+class StoredBudget(_Stored):
+    """The use of a budget, the mean over seeds."""
+
+    kind: str
+    planned: float
+    spent: float
+    overshoot: float
+
+
 class StoredRow(_Stored):
     """A method on an environment."""
 
@@ -66,6 +75,9 @@ class StoredRow(_Stored):
     p_holm: float | None
     cost: dict[str, float]
     chosen_steps: dict[str, int]
+    generated: dict[str, float] = Field({}, description="generated tokens by role, mean over seeds")
+    budget: StoredBudget | None = None
+    cost_notes: list[str] = Field([], description="sentences on unequal costs with the reference method")
     status: dict[str, dict[str, object]] = Field({}, description="state and reason of each seed")
 
     @property

@@ -11,7 +11,7 @@ from nlac_bench.reports.figures.figure import Cell, Figure, Table, file_name
 from nlac_bench.reports.figures.forest import ForestRow, forest
 from nlac_bench.reports.figures.strip import strip
 from nlac_bench.reports.report.outcomes import failures_section, unscored_section
-from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, sentence
+from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, as_sentence, sentence
 from nlac_bench.reports.report.reproduce import reproduce_section
 from nlac_bench.reports.report.stored_sweep import StoredRow, StoredSweep, means_over
 from nlac_bench.reports.report.subjects import Measurement
@@ -159,16 +159,42 @@ def _cost_section(sweep: StoredSweep, trained: list[Measurement]) -> Section:
             row.env,
             row.method,
             *(round(row.cost[name]) if name in row.cost else None for name in AXES.values()),
+            *(
+                (None,) * 3
+                if row.budget is None
+                else (
+                    f"{row.budget.planned:,.0f} {row.budget.kind}",
+                    round(row.budget.spent),
+                    round(row.budget.overshoot),
+                )
+            ),
         )
         for row in sweep.rows
     )
-    header = ("environment", "method", *AXES.values())
+    header = ("environment", "method", *AXES.values(), "budget", "spent", "overshoot")
     table = NumbersTable("training_cost", "Cost of training, mean over seeds", Table(header, rows))
+    unequal = tuple(
+        as_sentence(f"{row.env}, {sweep.against} and {row.method}: {note}")
+        for row in sweep.rows
+        for note in row.cost_notes
+    )
     if not trained:
-        note = "The folders of the sweep's runs are not here, so the cost is not divided by role."
-        return Section("cost", "Cost by role", (note,), tables=(table,))
-    by_role = cost_section(trained)
-    return Section("cost", by_role.title, by_role.notes, by_role.figures, (table,))
+        roles = sorted({role for row in sweep.rows for role in row.generated})
+        tokens = Table(
+            ("environment", "method", *roles),
+            tuple(
+                (
+                    row.env,
+                    row.method,
+                    *(round(n) if (n := row.generated.get(r)) is not None else None for r in roles),
+                )
+                for row in sweep.rows
+            ),
+        )
+        by_role = NumbersTable("tokens_by_role", "Generated tokens by role, mean over seeds", tokens)
+        return Section("cost", "Cost by role", unequal, tables=(table, *([by_role] if roles else [])))
+    section = cost_section(trained)
+    return Section("cost", section.title, (*section.notes, *unequal), section.figures, (table,))
 
 
 def _unscored_section(sweep: StoredSweep, runs: list[Measurement]) -> Section:

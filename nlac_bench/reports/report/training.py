@@ -115,7 +115,8 @@ def equal_cost_section(sides: Sequence[Sequence[ReportSubject]]) -> Section | No
     """
     if len(sides) != 2:
         return None
-    both = CostComparison(*([RunCost.read(each.run, each.outcomes) for each in side] for side in sides))
+    a, b = ([RunCost.read(each.run, each.outcomes) for each in side] for side in sides)
+    both = CostComparison(a, b)
     if not (rows := both.table()):
         return None
     table = Table(("cost", "A", "B", "A / B"), tuple(map(tuple, rows)))

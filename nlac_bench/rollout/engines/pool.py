@@ -88,6 +88,11 @@ class EnginePool:
         """Number of ``prompt_tokens`` that were read from a cache."""
         return self._total("cached_tokens")
 
+    @property
+    def read_tokens(self) -> int:
+        """Number of tokens of prompts that all replicas have computed so far; read by progress displays."""
+        return self._total("read_tokens")
+
     def _total(self, name: str) -> int:
         return sum(int(getattr(replica, name, 0)) for replica in self.replicas)
 

@@ -33,8 +33,8 @@ class EngineChild(ChildProcess):
         self.name = name
         self.tokens = 0
         """Number of tokens that it has generated."""
-        self.prompts = 0, 0
-        """Number of tokens of its prompts, and of those that were cached."""
+        self.prompts = 0, 0, 0
+        """Number of tokens of its prompts, of those that were cached, and of those that were computed."""
         self.wait_s = WAIT_S
         # A thread that waits must not compute: the learner uses all cores while this process is idle.
         count = str(threads)
@@ -103,7 +103,7 @@ class EngineChild(ChildProcess):
 
     def _take(self, message: dict[str, Any]) -> None:
         self.tokens, *prompts = message["tokens"]
-        self.prompts = prompts[0], prompts[1]
+        self.prompts = prompts[0], prompts[1], prompts[2]
         with self._lock:
             future = self._pending.pop(message.get("id", -1), None)
         if future is None:  # a message of a living process, or the reply to a cancelled request

@@ -73,6 +73,8 @@ class Decoder:
         self._parameters = sum(p.numel() for p in model.parameters())
         self.prompt_tokens = self.cached_tokens = 0
         """Number of tokens of all prompts so far, and of those whose keys and values were in the cache."""
+        self.read_tokens = 0
+        """Number of tokens of prompts that were computed so far, one pass after the other."""
         self._empty(0, 0)
 
     def reset(self) -> None:
@@ -237,6 +239,7 @@ class Decoder:
         ]
         with self._threads.for_pass(len(pieces) * width * self._parameters):
             self.forward(first, pieces, starts_R, 1)
+        self.read_tokens += sum(map(len, pieces))
         self._lengths_S[first:last] = np.minimum(starts_R + width, ends_R)
 
     def forward(

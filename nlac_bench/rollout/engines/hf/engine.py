@@ -150,6 +150,11 @@ class HFEngine(Batching):
         """Number of ``prompt_tokens`` whose keys and values were cached."""
         return sum(decoder.cached_tokens for decoder in list(self.decoders.values()))
 
+    @property
+    def read_tokens(self) -> int:
+        """Number of tokens of prompts computed so far; read by progress displays."""
+        return sum(decoder.read_tokens for decoder in list(self.decoders.values()))
+
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it.
 

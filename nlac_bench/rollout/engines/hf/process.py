@@ -77,6 +77,11 @@ class ProcessEngine:
         return self.child.prompts[1]
 
     @property
+    def read_tokens(self) -> int:
+        """Number of tokens of prompts computed so far; at most a second old. Read by progress displays."""
+        return self.child.prompts[2]
+
+    @property
     def context(self) -> int:
         """Largest number of tokens of prompt and answer together."""
         return int(self._loading.result()["context"])

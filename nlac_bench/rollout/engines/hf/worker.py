@@ -85,10 +85,10 @@ class _Worker:
         self._parent.send({"id": number, "tokens": self._tokens(), **reply})
 
     def _tokens(self) -> list[int]:
-        """Return the numbers of tokens generated, of the prompts, and of those that were cached."""
+        """Return the numbers of tokens generated, of the prompts, of those that were cached, and computed."""
         engine = self._engine
-        return [0] * 3 if engine is None else [
-            engine.generated_tokens, engine.prompt_tokens, engine.cached_tokens
+        return [0] * 4 if engine is None else [
+            engine.generated_tokens, engine.prompt_tokens, engine.cached_tokens, engine.read_tokens
         ]  # fmt: skip
 
     async def _load(self, model: str, options: dict[str, Any]) -> dict[str, Any]:

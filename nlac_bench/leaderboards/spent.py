@@ -1,0 +1,60 @@
+"""Reads what the runs of an entry cost, so that boards compare costs as ``compare`` does."""
+
+from collections.abc import Mapping
+
+from nlac_bench.errors import ConfigError
+from nlac_bench.leaderboards.entry import Curve, Entry, Tokens, TrainingCost
+from nlac_bench.learner.config import Budget
+from nlac_bench.training.costs import BudgetUse, RunCost, learning_tokens
+from nlac_bench.training.progress import SPENT_FIELD
+
+
+def spent_by_runs(entry: Entry) -> list[RunCost]:
+    """Return the cost of each seed's training, without validations and test; of an entry without training,
+    that of its test episodes, whose environment steps are not stored."""
+    training = entry.subject.training
+    if training is None:
+        generated = _generated(entry.cost.tokens_by_role)
+        return [RunCost(0, 0, entry.cost.seconds, generated)] if entry.outcomes else []
+    curves = {curve.seed: curve for curve in entry.curves}
+    return [
+        RunCost(
+            run.environment_steps, run.gradient_steps, run.seconds,
+            learning_tokens(_generated(run.tokens_by_role)), budget_use(training.budget, run),
+            None if run.gradient_steps else False,
+            _validations(curves[run.seed]) if run.seed in curves else (),
+        )
+        for run in training.runs
+    ]  # fmt: skip
+
+
+def budget_use(budget: str | None, run: TrainingCost) -> BudgetUse | None:
+    """Return what a seed spent of ``budget``, the text of an entry; None if that is not a budget."""
+    try:
+        parsed = Budget.parse(budget or "")
+    except ConfigError:
+        return None
+    return BudgetUse(parsed.unit, parsed.amount, _amounts(run)[SPENT_FIELD[parsed.unit]])
+
+
+def _amounts(run: TrainingCost) -> dict[str, float]:
+    return {
+        "gradient_steps_total": run.gradient_steps,
+        "env_steps": run.environment_steps,
+        "tokens": run.generated_tokens,
+    }
+
+
+def _generated(tokens: Mapping[str, Tokens]) -> dict[str, float]:
+    return {role: spent.completion_tokens for role, spent in tokens.items()}
+
+
+def _validations(curve: Curve) -> list[dict[str, float]]:
+    """Return the points of a curve with the names of ``metrics.jsonl``."""
+    return [
+        {
+            "gradient_steps_total": point.gradient_steps, "env_steps": point.environment_steps,
+            "tokens": point.tokens, "success": point.success, "tasks": point.tasks,
+        }
+        for point in curve.points
+    ]  # fmt: skip

@@ -1,0 +1,113 @@
+"""Agents and methods that are named as ``module:object``, and run folders of somebody else that name them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.harness.measure.estimate import estimate_of
+from nlac_bench.harness.runs import named_agents
+from nlac_bench.harness.runs.configuration import RunConfig
+from tests.cli.command import call, nlac_bench
+
+SOURCE = """
+from pathlib import Path
+from nlac_bench.agents.floors import Constant
+from nlac_bench.agents.methods import Method
+
+Path(__file__).with_suffix(".imported").touch()
+METHOD = Method(
+    name="short", summary="imitates", algorithm="nlac_bench.baselines.rft:RFT",
+    settings="nlac_bench.baselines.config:RftConfig",
+)
+five = 5
+
+def constant(context):
+    return Constant("\\\\boxed{1}", name="one")
+
+def exits(context):
+    raise SystemExit(3)
+"""
+ENV = 'math500_hard@{"level": 1}'
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """A module of the current folder, with a name of its own for each test."""
+    name = f"mine_{abs(hash(request.node.name))}"
+    (tmp_path / f"{name}.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", list(__import__("sys").path))
+    return name
+
+
+def test_a_callable_makes_an_agent_and_its_run_is_resumed_by_repeating_it(
+    module: str, tmp_path: Path
+) -> None:
+    agent = f"{module}:constant"
+    nlac_bench("run", "--env", ENV, "--agent", agent, "--limit", "2", "--out", "run")
+    assert json.loads(Path("run/manifest.json").read_text())["subject"]["agent"] == agent
+    refused = nlac_bench("resume", "run", status=2)
+    assert f"--agent {agent}" in refused.stderr and "imports code of a module" in refused.stderr
+    nlac_bench("resume", "run", "--agent", agent)
+    assert "install it with an entry point" in nlac_bench("submit", "run", "--out", "s", status=2).stderr
+    for command in (["score", "run"], ["report", "run", "--out", "r.html"]):
+        nlac_bench(*command)
+
+
+def test_a_method_plans_a_training_with_its_settings(module: str) -> None:
+    pytest.importorskip("torch", reason="a plan of a training run needs the training packages")
+    agent = f"{module}:METHOD"
+    assert named_agents.is_method(agent) and named_agents.method(agent).name == "short"
+    asked: dict[str, Any] = {"env": ENV, "agent": agent, "model": "tiny", "limit": 2}
+    planned = estimate_of(RunConfig.from_mapping({**asked, "train": {"budget": "steps=1"}}, "test"))
+    assert planned.training is not None and planned.training.gradient_steps == 1
+    with pytest.raises(NlacBenchError, match="replay_ratio_of_nothing"):
+        RunConfig.from_mapping({**asked, "train": {"replay_ratio_of_nothing": 1}}, "test")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("five", "is a int; it must be a Method"),
+        ("nothing", "has no attribute 'nothing'"),
+        ("exits", "SystemExit: 3"),
+    ],
+)
+def test_other_objects_are_refused(name: str, said: str, module: str) -> None:
+    done = nlac_bench(
+        "run", "--env", ENV, "--agent", f"{module}:{name}", "--limit", "1", "--out", "run", status=2
+    )
+    assert said in done.stderr and "Traceback" not in done.stderr and not Path("run").exists()
+    missing = nlac_bench("run", "--env", ENV, "--agent", "no_such_module:x", "--dry-run", status=2)
+    assert "No module named 'no_such_module'" in missing.stderr
+
+
+def test_a_folder_of_somebody_else_does_not_import_its_agent(module: str, tmp_path: Path) -> None:
+    """Whatever reads the folder; its training settings are those of a class in the module, too."""
+    nlac_bench("run", "--env", ENV, "--agent", "random", "--limit", "2", "--out", "run")
+    for train in (None, {"budget": "steps=1"}):
+        for file in ("config", "manifest"):
+            path = Path("run") / f"{file}.json"
+            content = json.loads(path.read_text())
+            (content if file == "config" else content["subject"]).update(
+                agent=f"{module}:METHOD", model="tiny", train=train
+            )
+            path.write_text(json.dumps(content))
+        for command in (
+            ["resume", "run"], ["run", "--config", "run/config.json"],
+            ["eval", "--config", "run/config.json"],
+            ["submit", "run", "--out", "s"], ["score", "run"], ["report", "run", "--out", "r.html"],
+            ["critiques", "run"], ["launch", "--config", "run/config.json", "--dry-run"],
+            ["compare", "run", "run"],
+        ):  # fmt: skip
+            done = call(*command)
+            assert "Traceback" not in done.stderr, (command, done.stderr)
+            if command[0] in ("resume", "run", "eval", "submit", "launch"):
+                assert done.returncode == 2, (command, done.stderr)
+            assert not (tmp_path / f"{module}.imported").exists(), command
+    (Path("run") / "theirs.py").write_text(SOURCE)
+    done = call("run", "--config", "run/config.json", "--agent", "run.theirs:METHOD")
+    assert done.returncode == 2 and not Path("run/theirs.imported").exists(), done.stderr
