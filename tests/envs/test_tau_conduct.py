@@ -133,7 +133,7 @@ def test_the_limit_of_steps_has_graded_parts_too(shop: TauRetailEnv) -> None:
     assert graded(info) == {**FAULTLESS, "consented": 0.0, "steps_over_oracle": 28.0}
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
 @pytest.mark.parametrize("manner", ["terse", "thorough"])
 def test_an_agent_that_asks_before_each_write_has_consent(env_class: type[TauEnv], manner: Manner) -> None:
@@ -147,7 +147,7 @@ def test_an_agent_that_asks_before_each_write_has_consent(env_class: type[TauEnv
 # --- the oracle -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
 @pytest.mark.parametrize("user", ["scripted", "none"])
 def test_the_oracle_breaks_no_rule_and_takes_no_needless_step(env_class: type[TauEnv], user: Any) -> None:
@@ -168,7 +168,7 @@ def test_the_oracle_breaks_no_rule_and_takes_no_needless_step(env_class: type[Ta
         assert parts["needless_transfer"] == float(STOP not in heard and not gold_ends)
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.official
 @pytest.mark.parametrize(
     ("env_class", "identified", "consented", "violating"),

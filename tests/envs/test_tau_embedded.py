@@ -119,7 +119,7 @@ def test_ids_and_order(domain: Domain) -> None:
             assert ids == [f"{domain.name}/{split}/{level}/{number:03d}" for number in range(len(ids))]
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize("name", NAMES)
 def test_splits_share_nobody(name: str) -> None:
     owned = "orders" if name == "retail" else "reservations"

@@ -266,7 +266,7 @@ def cached(env_class: type[TauEnv]) -> TauEnv:
 # --- the oracle and the floors ------------------------------------------------------------------
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize(("env_class", "split"), EMBEDDED)
 @pytest.mark.parametrize("user", ["scripted", "none"])
 def test_the_oracle_solves_every_embedded_task(env_class: type[TauEnv], split: str, user: Any) -> None:
@@ -277,7 +277,7 @@ def test_the_oracle_solves_every_embedded_task(env_class: type[TauEnv], split: s
         assert (parts["original"], parts["strict"], end["end_reason"]) == (1.0, 1.0, "success"), task_id
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.official
 @pytest.mark.parametrize(("env_class", "split"), OFFICIAL)
 def test_the_oracle_solves_every_official_task(env_class: type[TauEnv], split: str, tau_data: Path) -> None:
@@ -288,7 +288,7 @@ def test_the_oracle_solves_every_official_task(env_class: type[TauEnv], split: s
             assert (parts["original"], parts["strict"]) == (1.0, 1.0), task_id
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.official
 @pytest.mark.parametrize(
     ("env_class", "split", "solved"),
@@ -325,7 +325,7 @@ def test_the_strict_reward_wants_the_output_itself(
     assert info["end_reason"] == ("success" if reward else "user_stop")
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize("env_class", ENVS)
 def test_a_thousand_random_actions(env_class: type[TauEnv]) -> None:
     env, rng = env_class(split="train"), np.random.default_rng(0)
@@ -533,7 +533,7 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.no_cover  # many tasks, which tracing would slow down
+@pytest.mark.lists
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(ENVS), st.data())
 def test_no_argument_breaks_a_tool(env_class: type[TauEnv], data: st.DataObject) -> None:

@@ -13,7 +13,7 @@ SECRETS = ("payment_id", "new_address", "email", "zip", "user_id", "new_dob")
 """Values that a user tells an agent that asks for them."""
 
 
-@pytest.mark.no_cover  # many conversations, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize(
     ("name", "data"),
     [

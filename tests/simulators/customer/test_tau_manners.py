@@ -7,7 +7,7 @@ from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
 from nlac_bench.stats.intervals import paired_interval
 from tests.simulators.customer.tau_manners import Manner, MannerAgent
 
-pytestmark = pytest.mark.no_cover  # many conversations, which tracing would slow down
+pytestmark = pytest.mark.lists
 
 MARGIN = 0.03
 

@@ -7,7 +7,7 @@ import pytest
 from tests.simulators.customer.tau_matrix import PHRASES, Matrix, load, measure
 from tests.simulators.customer.tau_situations import situations
 
-pytestmark = pytest.mark.no_cover  # many conversations, which tracing would slow down
+pytestmark = pytest.mark.lists
 
 MOST = {
     "proposal: false no": 0.02, "proposal: false yes": 0.0, "identity: not given": 0.02,

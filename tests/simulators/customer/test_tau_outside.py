@@ -7,7 +7,7 @@ from tests.simulators.customer.tau_matrix import Matrix, load, meaning, run, sta
 from tests.simulators.customer.tau_outside import LISTS, ROWS, SETS, judge, measure_outside
 from tests.simulators.customer.tau_situations import situations
 
-pytestmark = pytest.mark.no_cover  # many conversations, which tracing would slow down
+pytestmark = pytest.mark.lists
 
 MOST = {"agreed by mistake": 0.03, "off topic": 0.05, "false no": 0.05}
 """Largest share of messages that may get a wrong kind of reply, over all lists."""

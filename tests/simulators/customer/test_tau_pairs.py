@@ -6,7 +6,7 @@ from tests.simulators.customer.tau_matrix import Matrix
 from tests.simulators.customer.tau_pairs import measure
 from tests.simulators.customer.tau_situations import situations
 
-pytestmark = pytest.mark.no_cover  # many conversations, which tracing would slow down
+pytestmark = pytest.mark.lists
 
 MOST = {
     "two questions: one not answered": 0.02, "report without a yes: not accepted": 0.02,

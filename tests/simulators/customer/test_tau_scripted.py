@@ -107,7 +107,7 @@ def check_proposals(scripts: list[Script]) -> None:
     assert wrong >= 3 * len(scripts)
 
 
-@pytest.mark.no_cover  # many conversations, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])  # 360 users: 10 s each
 @pytest.mark.parametrize("name", ["retail", "airline"])
 def test_only_right_proposals_are_confirmed(name: str, every: int) -> None:
@@ -160,7 +160,7 @@ class EpisodeOver(Exception):
     """The environment's own limit was reached."""
 
 
-@pytest.mark.no_cover  # many conversations, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])  # 600 tasks a level: 10 s
 @pytest.mark.parametrize(("level", "most"), [("easy", 8), ("medium", 20), ("hard", 30)])
 @pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
@@ -193,7 +193,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.official
-@pytest.mark.no_cover  # many conversations, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_official_train_is_played_offline(every: int) -> None:
     env = TauRetailEnv(data="official", split="train", user="scripted")
@@ -315,7 +315,7 @@ def test_no_yes_after_a_wrong_proposal_was_repeated() -> None:
     assert any(STOP in reply for reply in replies)
 
 
-@pytest.mark.no_cover  # many conversations, which tracing would slow down
+@pytest.mark.lists
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(SCRIPTS)), st.lists(st.text(max_size=300), min_size=1, max_size=4))
 def test_any_text_gets_an_answer(name: str, messages: list[str]) -> None:

@@ -21,7 +21,7 @@ PHRASES = (
 )
 
 
-@pytest.mark.no_cover  # many conversations, which tracing would slow down
+@pytest.mark.lists
 @pytest.mark.parametrize(
     ("data", "stride"), [("embedded", 40), pytest.param("official", 25, marks=pytest.mark.official)]
 )
