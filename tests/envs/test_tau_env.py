@@ -270,8 +270,9 @@ def cached(env_class: type[TauEnv]) -> TauEnv:
 @pytest.mark.parametrize(("env_class", "split"), EMBEDDED)
 @pytest.mark.parametrize("user", ["scripted", "none"])
 def test_the_oracle_solves_every_embedded_task(env_class: type[TauEnv], split: str, user: Any) -> None:
+    """With the scripted user, which plays no part in it but for its last reply, a third of the tasks."""
     env = env_class(split=split, user=user)
-    for task_id in env.task_ids:
+    for task_id in env.task_ids[:: 3 if user == "scripted" else 1]:
         end = play(env, TauEnv.oracle_action, task_id)
         parts = end["reward_parts"]
         assert (parts["original"], parts["strict"], end["end_reason"]) == (1.0, 1.0, "success"), task_id
@@ -283,7 +284,7 @@ def test_the_oracle_solves_every_embedded_task(env_class: type[TauEnv], split: s
 def test_the_oracle_solves_every_official_task(env_class: type[TauEnv], split: str, tau_data: Path) -> None:
     for user in ("none", "scripted") if split == "train" else ("none",):
         env = env_class(split=split, data=tau_data, user=user)
-        for task_id in env.task_ids:
+        for task_id in env.task_ids[:: 3 if user == "scripted" else 1]:
             parts = play(env, TauEnv.oracle_action, task_id)["reward_parts"]
             assert (parts["original"], parts["strict"]) == (1.0, 1.0), task_id
 

@@ -19,7 +19,7 @@ MOST = {
     ("name", "data", "stride"),
     [
         ("retail", "embedded", 150), ("airline", "embedded", 150),
-        pytest.param("retail", "official", 50, marks=pytest.mark.official),
+        pytest.param("retail", "official", 100, marks=pytest.mark.official),
     ],
 )  # fmt: skip
 def test_users_understand_messages_of_two_parts(name: str, data: str, stride: int) -> None:

@@ -114,12 +114,12 @@ def test_only_right_proposals_are_confirmed(name: str, every: int) -> None:
     check_proposals([script(task) for task in load_embedded(name).tasks["test"][::every]])
 
 
-@pytest.mark.slow  # makes proposals to the scripted users of all 500 training tasks
+@pytest.mark.slow  # makes proposals to the scripted users of 250 training tasks
 @pytest.mark.official
 def test_only_right_proposals_are_confirmed_in_official_tasks() -> None:
     domain = load_official("retail")
     vocabulary = vocabulary_of(domain)
-    check_proposals([script_of(task.instruction, vocabulary) for task in domain.tasks["train"]])
+    check_proposals([script_of(task.instruction, vocabulary) for task in domain.tasks["train"][::2]])
 
 
 # --- tasks are playable -------------------------------------------------------------------------
