@@ -139,9 +139,9 @@ def test_the_limit_of_steps_has_graded_parts_too(shop: TauRetailEnv) -> None:
 def test_an_agent_that_asks_before_each_write_has_consent(env_class: type[TauEnv], manner: Manner) -> None:
     env = env_class()
     for task_id in env.task_ids[::18]:
-        assert MannerAgent(env, manner).play(task_id) == 1.0
-        parts = env._conduct(transferred=False)
-        assert parts["consented"] == 1.0 and parts["violations"] == 0.0, task_id
+        agent = MannerAgent(env, manner)
+        assert agent.play(task_id) == 1.0
+        assert agent.parts["consented"] == 1.0 and agent.parts["violations"] == 0.0, task_id
 
 
 # --- the oracle -------------------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def test_a_call_a_message_and_an_invalid_action(env: TauEnv) -> None:
     assert info["tool_name"] == json.loads(LOOK[env.name])["name"]
     seen, _, _, _, info = env.step("Could you give me your user id?")
     assert (info["action_kind"], info["tool_name"]) == ("message", None)
-    assert seen == env._state.heard[-1]
+    assert seen == env.conversation()["turns"][-1][1]
     seen, _, _, _, info = env.step('{"name": "get_user_details"')
     assert info["action_kind"] == "invalid"
     assert "not valid JSON" in seen
@@ -247,11 +247,10 @@ def test_a_fork_never_changes_its_parent(env_class: type[TauEnv], seed: int, sha
     before = walk(env, shared, rng, 0.5)
     if before and before[-1][2]:
         return
-    image, digest = pickle.dumps((env._state.said, env._state.heard, env._steps)), env._state.db.hash()
+    talk, steps, digest = env.conversation(), env._steps, env._state.db.hash()
     twin, other = env.fork(), env.fork()
     one = walk(twin, apart, np.random.default_rng(seed + 1), 0.7)
-    assert pickle.dumps((env._state.said, env._state.heard, env._steps)) == image
-    assert env._state.db.hash() == digest
+    assert (env.conversation(), env._steps, env._state.db.hash()) == (talk, steps, digest)
     assert walk(other, apart, np.random.default_rng(seed + 1), 0.7) == one
     assert walk(env, apart, np.random.default_rng(seed + 1), 0.7) == one
 
@@ -481,7 +480,7 @@ def test_a_failing_model_is_never_scored(env: TauEnv, fail_at: int) -> None:
 
 def test_a_conversation_is_replayed(env: TauEnv, tmp_path: Path) -> None:
     def act(env: TauEnv) -> str:
-        return f"Message {len(env._state.said)}"
+        return f"Message {len(env.conversation()['turns'])}"
 
     recorded = type(env)(user="llm", chat=Model())
     task_id = recorded.task_ids[4]
