@@ -178,6 +178,7 @@ def test_random_actions_are_boxed_and_seeded(env: Math500HardEnv) -> None:
     assert len(set(actions)) > 80 and all(env_module.boxed(action) for action in actions)
 
 
+@pytest.mark.lists
 def test_constant_actions_are_the_commonest_training_answers() -> None:
     env = Math500HardEnv(level=1, num_tasks=5)
     actions = env.constant_actions()
@@ -235,6 +236,7 @@ def test_wrong_arguments_are_named(
         Math500HardEnv(**kwargs)
 
 
+@pytest.mark.lists
 def test_only_generated_problems_have_a_validation_split(tmp_path: Path) -> None:
     held_out = Math500HardEnv(split="validation", level=1)
     assert held_out.splits == ("train", "validation", "test", "test_new") and len(held_out.task_ids) == 100

@@ -1,5 +1,6 @@
 """Generated problems: every gold holds, the text says what was meant, train and test never meet."""
 
+import functools
 import hashlib
 import itertools
 import random
@@ -37,6 +38,7 @@ def statements(name: str, level: int, count: int = 25) -> list[tuple[str, object
     return [(draft.statement, draft.value) for draft in drafts]
 
 
+@functools.cache
 def statements_of(split: Split, levels: tuple[int, ...], count: int) -> set[str]:
     return {generator.generate(task_id).statement for task_id in generator.task_ids(split, levels, count)}
 
@@ -70,6 +72,7 @@ def test_families_cover_every_subject_and_level() -> None:
     assert {(family.subject, level) for family, level in PLACES} == {(s, k) for s in SUBJECTS for k in LEVELS}
 
 
+@pytest.mark.lists
 def test_every_gold_passes_its_second_method_and_every_text_is_well_formed() -> None:
     checked = 0
     for fam, level in PLACES:
@@ -236,6 +239,7 @@ def test_numbers_in_the_text_give_the_gold(name: str, level: int, pattern: str, 
 # --- train and test -------------------------------------------------------------------------------
 
 
+@pytest.mark.lists
 def test_splits_are_disjoint_and_listings_have_no_repeats() -> None:
     seen: dict[str, set[object]] = {}
     texts: dict[str, set[str]] = {}
@@ -256,6 +260,7 @@ def test_splits_are_disjoint_and_listings_have_no_repeats() -> None:
         assert not texts[split] & texts[other]
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("level", [1, 5])
 def test_no_statement_of_validation_is_in_the_default_splits(level: int) -> None:
     """Neither at its level nor at all levels; a longer listing leaves out as long a test.

@@ -302,6 +302,7 @@ def same(value: object, found: object) -> bool:
     return bool(sympy.simplify(sympy.sympify(str(found)) - sympy.sympify(str(value))) == 0)
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_text_alone_gives_the_gold(name: str) -> None:
     for draft in drafts(name):

@@ -133,19 +133,21 @@ def test_the_limit_of_steps_has_graded_parts_too(shop: TauRetailEnv) -> None:
     assert graded(info) == {**FAULTLESS, "consented": 0.0, "steps_over_oracle": 28.0}
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
 @pytest.mark.parametrize("manner", ["terse", "thorough"])
 def test_an_agent_that_asks_before_each_write_has_consent(env_class: type[TauEnv], manner: Manner) -> None:
     env = env_class()
     for task_id in env.task_ids[::18]:
-        assert MannerAgent(env, manner).play(task_id) == 1.0
-        parts = env._conduct(transferred=False)
-        assert parts["consented"] == 1.0 and parts["violations"] == 0.0, task_id
+        agent = MannerAgent(env, manner)
+        assert agent.play(task_id) == 1.0
+        assert agent.parts["consented"] == 1.0 and agent.parts["violations"] == 0.0, task_id
 
 
 # --- the oracle -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
 @pytest.mark.parametrize("user", ["scripted", "none"])
 def test_the_oracle_breaks_no_rule_and_takes_no_needless_step(env_class: type[TauEnv], user: Any) -> None:
@@ -166,6 +168,7 @@ def test_the_oracle_breaks_no_rule_and_takes_no_needless_step(env_class: type[Ta
         assert parts["needless_transfer"] == float(STOP not in heard and not gold_ends)
 
 
+@pytest.mark.lists
 @pytest.mark.official
 @pytest.mark.parametrize(
     ("env_class", "identified", "consented", "violating"),

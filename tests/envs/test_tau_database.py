@@ -143,6 +143,7 @@ DOMAINS = {
 plans = st.lists(st.integers(0, 4), max_size=6)
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("name", DOMAINS)
 @settings(max_examples=150, deadline=None)
 @given(before=plans, in_fork=plans, in_parent=plans)
@@ -195,6 +196,7 @@ def test_pickles_hold_no_tables(tmp_path: Path) -> None:
     assert not twin.same_as(db)
 
 
+@pytest.mark.lists
 def test_a_thousand_episodes_are_small(tmp_path: Path) -> None:
     domain = load_small("airline", write_small(tmp_path / "small"))
     domain.new_database()

@@ -119,6 +119,7 @@ def test_ids_and_order(domain: Domain) -> None:
             assert ids == [f"{domain.name}/{split}/{level}/{number:03d}" for number in range(len(ids))]
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("name", NAMES)
 def test_splits_share_nobody(name: str) -> None:
     owned = "orders" if name == "retail" else "reservations"

@@ -220,6 +220,7 @@ def test_truncated_and_missing_files_are_refused(folder: Path, tmp_path: Path) -
             verify_expected(folder, path)
 
 
+@pytest.mark.lists
 @pytest.mark.official
 def test_the_official_sample_matches_in_full(official_data: Path) -> None:
     folder = official_data / "tau_bench"

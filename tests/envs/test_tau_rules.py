@@ -36,12 +36,14 @@ def gold_violations(domain: Domain, task: Task) -> set[str]:
     return names
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("domain", [SHOP, AIRLINE], ids=["retail", "airline"])
 def test_gold_calls_break_no_rule(domain: Domain) -> None:
     for tasks in domain.tasks.values():
         assert all(not gold_violations(domain, task) for task in tasks)
 
 
+@pytest.mark.lists
 @pytest.mark.official
 @pytest.mark.parametrize("name", ["retail", "airline"])
 def test_official_gold_calls_break_a_rule_only_where_they_are_known_to_be_wrong(

@@ -379,6 +379,7 @@ def test_a_fork_never_changes_its_parent(actions: list[str], at: int, seed: int)
             break
 
 
+@pytest.mark.lists
 def test_a_thousand_random_actions() -> None:
     env = TwentyQuestionsEnv()
     rng = np.random.default_rng(0)

@@ -242,6 +242,7 @@ def test_scores_under_different_oracles_have_different_conditions(tmp_path: Path
 # --- player ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize(("level", "mean", "worst"), [("easy", 6.8, 9), ("full", 8.9, 12)])
 def test_the_player_wins_every_embedded_game(level: str, mean: float, worst: int) -> None:
     used, unknown = [], []
@@ -289,6 +290,7 @@ def test_the_player_excludes_nothing_by_an_unknown_and_does_not_ask_again() -> N
     assert player.remaining(world, everything, guesses[1:]).all()
 
 
+@pytest.mark.lists
 @pytest.mark.official
 def test_the_player_counts_on_unknown_answers_of_official_objects(official_data: Path) -> None:
     env = TwentyQuestionsEnv(data="official")

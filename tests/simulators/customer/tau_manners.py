@@ -22,10 +22,11 @@ class Over(Exception):
 
 
 class MannerAgent:
-    """Serves one embedded task in a manner; ``play`` returns the reward."""
+    """Serves one embedded task in a manner; ``play`` returns the reward, ``parts`` are those of it."""
 
     def __init__(self, env: TauEnv, manner: Manner) -> None:
         self.env, self.manner, self.reward, self.over = env, manner, 0.0, False
+        self.parts: Mapping[str, float] = {}
 
     def play(self, task_id: str, seed: int = 0) -> float:
         """Serve the user of ``task_id`` until the conversation ends."""
@@ -78,8 +79,9 @@ class MannerAgent:
     def _step(self, action: str) -> str:
         if self.over:
             raise Over
-        observation, self.reward, self.over, _, _ = self.env.step(action)
+        observation, self.reward, self.over, _, info = self.env.step(action)
         if self.over:
+            self.parts = info["reward_parts"]
             raise Over
         return str(observation)
 

@@ -126,7 +126,7 @@ def measure(
     """
     phrases = list(phrases)
     for number, at in enumerate(users):
-        values = facts(at, at.goal)
+        values, alone = facts(at, at.goal), at.alone()
         rng = random.Random(number)
         wrongs = None
         for place, phrase in enumerate(phrases):
@@ -142,7 +142,7 @@ def measure(
             said = fill(phrase["text"], values)
             if said is None or (phrase.get("expect") == "wanted_value" and "wanted_value" not in values):
                 continue
-            user = start(at.alone(), 7 * number + place)
+            user = start(alone, 7 * number + place)
             if category == "proposal":
                 if wrongs is None:
                     wrongs = [(s, g, facts(at, g)) for s, g in wrong_goals(at.goal, at.script, rng)]

@@ -75,7 +75,7 @@ def measure_outside(
     """Send the phrases to the users; with ``every`` above 1 each phrase to every so-many-th user only."""
     phrases = list(phrases)
     for number, at in enumerate(users):
-        values = facts(at, at.goal)
+        values, alone = facts(at, at.goal), at.alone()
         for place, phrase in enumerate(phrases):
             kinds = phrase["goal"]
             if (number + place) % every or phrase["domain"] != at.domain.name:
@@ -85,7 +85,7 @@ def measure_outside(
             said = fill(phrase["text"], values)
             if said is None:
                 continue
-            user = start(at.alone(), 7 * number + place)
+            user = start(alone, 7 * number + place)
             wanted = [text for part in phrase.get("contains", ()) if (text := fill(part, values))]
             if phrase["expect"] == "answer" and not wanted:
                 continue

@@ -104,6 +104,7 @@ def _spelled(address: dict[str, str], separator: str, **parts: str) -> str:
 ELSEWHERE = {**MOBILE, "address1": "201 Cherry Court", "city": "Knoxville", "state": "TN", "zip": "37964"}
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("separator", [", ", " ", "\n"])
 @pytest.mark.parametrize("text", SWAPS[:7])
 def test_one_wrong_part_beside_the_old_address_is_never_agreed_to(text: str, separator: str) -> None:

@@ -13,6 +13,7 @@ SECRETS = ("payment_id", "new_address", "email", "zip", "user_id", "new_dob")
 """Values that a user tells an agent that asks for them."""
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize(
     ("name", "data"),
     [

@@ -7,7 +7,7 @@ import pytest
 from tests.simulators.customer.tau_matrix import PHRASES, Matrix, load, measure
 from tests.simulators.customer.tau_situations import situations
 
-pytestmark = pytest.mark.no_cover  # many conversations, which tracing would slow down
+pytestmark = pytest.mark.lists
 
 MOST = {
     "proposal: false no": 0.02, "proposal: false yes": 0.0, "identity: not given": 0.02,
@@ -45,13 +45,13 @@ def test_users_understand_the_phrases(name: str) -> None:
 @pytest.mark.slow  # sends every phrase to one or two embedded users of each kind of goal that it fits
 @pytest.mark.parametrize("name", ["retail", "airline"])
 def test_more_users_understand_the_phrases(name: str) -> None:
-    check(name, "embedded", stride=10, every=20)
+    check(name, "embedded", stride=10, every=40)
 
 
 @pytest.mark.slow  # sends every phrase to one or two official training users of each kind of goal
 @pytest.mark.official
 def test_official_users_understand_the_phrases() -> None:
-    check("retail", "official", stride=5, every=24)
+    check("retail", "official", stride=5, every=48)
 
 
 def test_there_are_enough_phrases() -> None:

@@ -6,7 +6,7 @@ from tests.simulators.customer.tau_matrix import Matrix
 from tests.simulators.customer.tau_pairs import measure
 from tests.simulators.customer.tau_situations import situations
 
-pytestmark = pytest.mark.no_cover  # many conversations, which tracing would slow down
+pytestmark = pytest.mark.lists
 
 MOST = {
     "two questions: one not answered": 0.02, "report without a yes: not accepted": 0.02,
@@ -19,7 +19,7 @@ MOST = {
     ("name", "data", "stride"),
     [
         ("retail", "embedded", 150), ("airline", "embedded", 150),
-        pytest.param("retail", "official", 50, marks=pytest.mark.official),
+        pytest.param("retail", "official", 100, marks=pytest.mark.official),
     ],
 )  # fmt: skip
 def test_users_understand_messages_of_two_parts(name: str, data: str, stride: int) -> None:

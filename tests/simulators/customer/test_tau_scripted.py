@@ -107,18 +107,19 @@ def check_proposals(scripts: list[Script]) -> None:
     assert wrong >= 3 * len(scripts)
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])  # 360 users: 10 s each
 @pytest.mark.parametrize("name", ["retail", "airline"])
 def test_only_right_proposals_are_confirmed(name: str, every: int) -> None:
     check_proposals([script(task) for task in load_embedded(name).tasks["test"][::every]])
 
 
-@pytest.mark.slow  # makes proposals to the scripted users of all 500 training tasks
+@pytest.mark.slow  # makes proposals to the scripted users of 250 training tasks
 @pytest.mark.official
 def test_only_right_proposals_are_confirmed_in_official_tasks() -> None:
     domain = load_official("retail")
     vocabulary = vocabulary_of(domain)
-    check_proposals([script_of(task.instruction, vocabulary) for task in domain.tasks["train"]])
+    check_proposals([script_of(task.instruction, vocabulary) for task in domain.tasks["train"][::2]])
 
 
 # --- tasks are playable -------------------------------------------------------------------------
@@ -159,30 +160,28 @@ class EpisodeOver(Exception):
     """The environment's own limit was reached."""
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])  # 600 tasks a level: 10 s
 @pytest.mark.parametrize(("level", "most"), [("easy", 8), ("medium", 20), ("hard", 30)])
 @pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
 def test_embedded_tasks_are_solved_by_conversation(
     env_class: type[TauEnv], level: Any, most: int, every: int
 ) -> None:
+    """And the user never says what only the database knows."""
     for split in ("train", "test"):
         env = env_class(split=split, level=level, reward="strict")
         results = {task_id: play(env, task_id) for task_id in env.task_ids[::every]}
         assert len(results) >= 20
         assert [task_id for task_id, (reward, _, _) in results.items() if reward != 1.0] == []
         assert max(steps for _, steps, _ in results.values()) <= most
-
-
-def test_the_user_never_says_what_only_the_database_knows() -> None:
-    for env in (TauRetailEnv(level="hard"), TauAirlineEnv(level="hard")):
-        for task in env.tasks.values():
-            said = " ".join(play(env, task.task_id)[2])
+        for task_id, (_, _, heard) in results.items():
+            task, said = env.tasks[task_id], " ".join(heard)
             gold = {
                 value for call in task.actions for key in call.kwargs for value in _leaves(call.kwargs[key])
             }
             hidden = {value for value in gold if value.isdigit() and len(value) == 10}
-            assert not hidden & set(said.replace(",", " ").split())
-            assert not [out for out in task.outputs if len(out) > 3 and out in said]
+            assert not hidden & set(said.replace(",", " ").split()), task_id
+            assert not [out for out in task.outputs if len(out) > 3 and out in said], task_id
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -194,12 +193,15 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.official
-def test_official_train_is_played_offline() -> None:
+@pytest.mark.lists
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_official_train_is_played_offline(every: int) -> None:
     env = TauRetailEnv(data="official", split="train", user="scripted")
     assert len(env.task_ids) == 500
-    solved = [task_id for task_id in env.task_ids if play(env, task_id)[0] == 1.0]
-    print(f"official train: {len(solved)} of 500 solved by the rule-based agent")
-    assert len(solved) >= 490
+    played = env.task_ids[::every]
+    solved = [task_id for task_id in played if play(env, task_id)[0] == 1.0]
+    print(f"official train: {len(solved)} of {len(played)} solved by the rule-based agent")
+    assert len(solved) >= 0.98 * len(played)
 
 
 # --- the official training instructions ---------------------------------------------------------
@@ -313,6 +315,7 @@ def test_no_yes_after_a_wrong_proposal_was_repeated() -> None:
     assert any(STOP in reply for reply in replies)
 
 
+@pytest.mark.lists
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(SCRIPTS)), st.lists(st.text(max_size=300), min_size=1, max_size=4))
 def test_any_text_gets_an_answer(name: str, messages: list[str]) -> None:

@@ -21,6 +21,7 @@ PHRASES = (
 )
 
 
+@pytest.mark.lists
 @pytest.mark.parametrize(
     ("data", "stride"), [("embedded", 40), pytest.param("official", 25, marks=pytest.mark.official)]
 )

@@ -171,6 +171,7 @@ def test_standard_questions_are_answered(official: TwentyQuestionsEnv, split: st
     assert max((a == 0).mean() for a in answers) <= 0.2
 
 
+@pytest.mark.lists
 @pytest.mark.official
 @pytest.mark.parametrize(
     ("name", "questions", "right", "wrong"),
@@ -339,6 +340,7 @@ def test_overlapping_words_for_tools_are_no_known_no(official: TwentyQuestionsEn
     assert world.truth_of(world.read(find_question("Is it a tool?").words))[world.index["sock"]] == -1
 
 
+@pytest.mark.lists
 @pytest.mark.official
 def test_no_object_is_known_not_to_be_one_of_its_kinds_in_wordnet(official: TwentyQuestionsEnv) -> None:
     """Every object against the members of its synset and of all synsets above it, in both data sets."""
@@ -378,6 +380,7 @@ def test_homographs_are_one_word_and_one_sense_a_game(official: TwentyQuestionsE
         assert official.step("Is it a bat?")[4]["success"]
 
 
+@pytest.mark.lists
 @pytest.mark.official
 def test_the_player_on_official_games(official: TwentyQuestionsEnv) -> None:
     infos = [play(official, task_id) for task_id in official.task_ids[:60]]

@@ -394,6 +394,7 @@ NOT_A_GUESS = (
 )  # fmt: skip
 
 
+@pytest.mark.lists
 def test_a_question_that_only_mentions_the_object_is_no_fair_guess() -> None:
     for pattern in NOT_A_GUESS:
         for i, name in enumerate(WORLD.names):

@@ -45,7 +45,7 @@ def doubts(heard: MessageReading, goal: Goal, script: Script, agreed: bool) -> l
 
     ``agreed``: the user has said yes to the goal; without a yes nothing may have been charged.
     """
-    known, record = Known(goal, script), record_of(goal, script)
+    known, record = Known.of(goal, script), record_of(goal, script)
     decides = heard.confirm or heard.announced or bool(heard.reports)
     rules: tuple[Callable[[str], Iterable[tuple[int, int]]], ...] = (
         known.strange,
@@ -69,7 +69,7 @@ def doubts(heard: MessageReading, goal: Goal, script: Script, agreed: bool) -> l
 
 def puzzles(heard: MessageReading, goal: Goal, script: Script) -> bool:
     """Return whether an open question is about something that the user cannot know."""
-    known = Known(goal, script)
+    known = Known.of(goal, script)
     return any(
         _open(unit.text) and (known.strange(unit.text) or _OURS.search(unit.text)) for unit in heard.questions
     )

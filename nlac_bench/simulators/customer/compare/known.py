@@ -7,7 +7,7 @@ is neither there nor among what the user knows about itself is strange to the re
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -48,11 +48,18 @@ class Known:
     def __init__(self, goal: Goal, script: Script) -> None:
         words = vocabulary()
         goods = tuple(script.vocabulary.get(thing.product, {}) for thing in goal.items)
-        self._text = " ".join(_texts((script.person, script.goals, script.profile, goods))).lower()
+        texts: list[str] = []
+        _collect((script.person, script.goals, script.profile, goods), texts)
+        self._text = " ".join(texts).lower()
         self._own = _own(self._text)
         self._words = (
             words["any"] | words.get(_kind(goal, script), frozenset()) | self._own | {*map(stem, NUMBERS)}
         )
+
+    @classmethod
+    def of(cls, goal: Goal, script: Script) -> "Known":
+        """Return what is known of ``goal``, which a conversation asks about in each of its messages."""
+        return _known(_Same(goal), _Same(script))
 
     def strange(self, text: str) -> list[tuple[int, int]]:
         """Return where ``text``, in lower case, has words that do not belong to the goal."""
@@ -119,12 +126,34 @@ def _own(text: str) -> frozenset[str]:
     return frozenset(map(stem, words | cities))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _collect(value: Any, texts: list[str]) -> None:
+    """Append all texts inside ``value`` to ``texts``."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from (text for pair in value.items() for part in pair for text in _texts(part))
+        texts.append(value)
     elif isinstance(value, tuple):
-        yield from (text for part in value for text in _texts(part))
+        for part in value:
+            _collect(part, texts)
     elif is_dataclass(value):
-        yield from (text for field in fields(value) for text in _texts(getattr(value, field.name)))
+        for field in fields(value):
+            _collect(getattr(value, field.name), texts)
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            _collect(pair, texts)
+
+
+class _Same:
+    """A value that equals only itself. Goals and scripts have mappings, which cannot be hashed."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+
+@lru_cache(maxsize=64)  # its keys keep goals and scripts alive, so that no other object gets their identity
+def _known(goal: _Same, script: _Same) -> Known:
+    return Known(goal.value, script.value)

@@ -83,8 +83,9 @@ def word_set(text: str) -> frozenset[str]:
 def clean(text: str) -> str:
     """Return ``text`` in lower case and compatibility form, without mark-up and invisible characters."""
     text = unicodedata.normalize("NFKC", text).lower()
-    kept = (c for c in text if unicodedata.category(c) != "Cf")
-    text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in kept)
+    if not text.isprintable():
+        kept = (c for c in text if unicodedata.category(c) != "Cf")
+        text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in kept)
     text = _MARKUP.sub(" ", text.replace("’", "'").replace("‘", "'"))
     return _EXAMPLES.sub(" ", text)
 

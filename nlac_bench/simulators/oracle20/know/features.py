@@ -85,7 +85,11 @@ class Features:
 
     def __init__(self, said: Sequence[frozenset[str]], implied: Sequence[frozenset[str]]) -> None:
         self.said = said
-        self.all = tuple(a | b for a, b in zip(said, implied, strict=True))
+        self._having: dict[str, set[int]] = {}
+        """The objects that have each stem."""
+        for i, stems in enumerate(a | b for a, b in zip(said, implied, strict=True)):
+            for stem in stems:
+                self._having.setdefault(stem, set()).add(i)
 
     def truth(self, text: str) -> np.ndarray:
         """Return +1 for each object whose features contain all of ``text``, else 0 (``int8 [objects]``)."""
@@ -94,6 +98,6 @@ class Features:
         stems = content(words)
         if not stems or _TURNS & set(words) or _REQUIRES.search(text):
             return value
-        for i, said in enumerate(self.said):
-            value[i] = stems <= self.all[i] and not stems.isdisjoint(said)
+        having = sorted((self._having.get(stem, set()) for stem in stems), key=len)
+        value[[i for i in set.intersection(*having) if not stems.isdisjoint(self.said[i])]] = 1
         return value
