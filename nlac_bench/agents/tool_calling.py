@@ -16,7 +16,8 @@ class ToolCallingAgent:
     """A language model that receives the environment's tools as functions.
 
     If a turn has several calls, only the first is made, as in τ-bench. The call is passed to the environment
-    as the JSON action ``{"name": …, "arguments": …}`` with the arguments as the model wrote them.
+    as the JSON action ``{"name": …, "arguments": …}``. Arguments that are not exactly one JSON object are
+    passed as a string, which makes the action invalid.
     """
 
     engine: Engine
@@ -65,4 +66,19 @@ class _ToolActor:
             "content": sample.text,
             "tool_calls": [{"id": self._open_call, "type": "function", "function": function}],
         })  # fmt: skip
-        return as_turn(sample, f'{{"name": {json.dumps(call.name)}, "arguments": {arguments}}}')
+        return as_turn(sample, action_of(call.name, arguments))
+
+
+def action_of(name: str, arguments: str) -> str:
+    """Return the JSON action of a call; ``arguments`` is the text that the model wrote for them.
+
+    The text is parsed and never joined to other JSON: ``{}, "name": "other"`` would then call another tool.
+    """
+    try:
+        value = json.loads(arguments)
+        text = json.dumps({"name": name, "arguments": value}, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        text = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+    return text

@@ -46,7 +46,13 @@ def doctor(
     server: Annotated[
         str | None, typer.Option(help="Check whether this vLLM server can be used in --servers, as URL.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model that --server must serve.")] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Try what runs need from this OpenAI-compatible server, in about ten requests."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model that --server or --base-url must serve.")
+    ] = None,
     weights_by: Annotated[
         str, typer.Option(help="How --server will get weights: file, or nccl; see run --help.")
     ] = "file",
@@ -54,17 +60,25 @@ def doctor(
     """List what is installed, what works on this machine, and how to install the rest.
 
     API keys are never printed, only the names of the variables that are set.
-    With --server the exit code is 1 if the server cannot be used.
+    With --server or --base-url the exit code is 1 if the server cannot be used.
 
     Examples:
       nlac-bench doctor
+      nlac-bench doctor --base-url http://localhost:8000/v1 --model NAME
       nlac-bench doctor --server http://10.0.0.5:8000 --model Qwen/Qwen2.5-7B
     """
+    if server is not None and base_url is not None:
+        raise ConfigError("--server and --base-url cannot be used together; leave out one")
+    if base_url is not None:
+        from nlac_bench.cli.doctor_server import check_server  # openai takes a second to import
+
+        check_server(base_url, model, as_json)
+        return
     if server is not None:
         _check_server(server, model, weights_by, as_json)
         return
     if model is not None:
-        raise ConfigError("--model is the model of a server; add --server URL, or leave it out")
+        raise ConfigError("--model is the model of a server; add --server or --base-url, or leave it out")
     if weights_by != "file":
         raise ConfigError("--weights-by is a setting for a server; add --server URL, or leave it out")
     report: dict[str, Any] = {

@@ -1,6 +1,7 @@
 """``nlac-bench run``, ``eval``, ``resume``."""
 
 import asyncio
+import json
 import re
 import shlex
 import time
@@ -38,6 +39,14 @@ Train = Annotated[
     list[str] | None,
     typer.Option(
         help="A training setting, NAME=VALUE; can be repeated. The settings are listed below the options.",
+        rich_help_panel=ADVANCED,
+    ),
+]
+Request = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A further field of each request to the server of --model, KEY=JSON, such as "
+        "reasoning_effort='\"low\"' or stream=true; can be repeated.",
         rich_help_panel=ADVANCED,
     ),
 ]
@@ -88,6 +97,7 @@ def run(
     train: Train = None,
     budget: Budget = None,
     replay_ratio: ReplayRatio = None,
+    request: Request = None,
     config: Config = None,
     out: Out = None,
     dry_run: DryRun = False,
@@ -120,6 +130,8 @@ def run(
     if assigned:
         given = settings.get("train") or {}
         settings["train"] = {**given, **assigned} if isinstance(given, dict) else given  # refused below
+    if request:
+        settings["request"] = {**(settings.get("request") or {}), **_fields(request)}
     resolved = completed(settings, context.info_name == "eval", str(config or COMMAND_LINE))
     if dry_run:
         show(estimate.estimate_of(resolved), as_json)
@@ -185,6 +197,21 @@ def _assignments(texts: list[str]) -> dict[str, str]:
             raise ConfigError(f"--train must be NAME=VALUE, got {text!r}")
         settings[name.strip()] = value.strip()
     return settings
+
+
+def _fields(texts: list[str]) -> dict[str, Any]:
+    fields = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        try:
+            fields[name.strip()] = json.loads(value)
+        except (ValueError, RecursionError):
+            equals = ""
+        if not equals or not name.strip():
+            raise ConfigError(
+                f"--request must be KEY=JSON, such as stream=true or user='\"me\"', got {text!r}"
+            )
+    return fields
 
 
 def completed(settings: dict[str, object], measure_only: bool, source: str) -> RunConfig:

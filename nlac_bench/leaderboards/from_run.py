@@ -1,6 +1,7 @@
 """Derives the parts of an entry from run folders: board, subject, outcomes, curves, cost and provenance."""
 
 import hashlib
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,6 +48,7 @@ _NOT_REPEATED = {
     "base",
     "train",
     "model",
+    "request",
 }
 """Settings that name a server, a file or a folder of the machine; and those that are written separately."""
 
@@ -265,6 +267,8 @@ def command(config: RunConfig) -> str:
             parts += [f"--{name.replace('_', '-')}", str(value)]
     if config.model is not None:
         parts += ["--model", str(model_name(config.model))]
+    for name, value in (config.request or {}).items():
+        parts += ["--request", f"{name}={json.dumps(value)}"]
     if config.train is not None:
         defaults = type(config.train).model_fields
         for name, value in config.train.as_dict().items():

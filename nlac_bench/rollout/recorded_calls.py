@@ -93,6 +93,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
             raise stopped
         return reply
 
+    record.__wrapped__ = chat  # type: ignore[attr-defined]  # the model behind it, for inspect.unwrap
     return record
 
 

@@ -1,6 +1,7 @@
 """Summarises a run: success with its interval, pass^k, reward, numbers of episodes and cost by role."""
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,8 @@ class Summary:
     outcomes: Outcomes
     note: str | None = None
     """On the tasks that were played."""
+    adapted: Mapping[str, str] = field(default_factory=dict)
+    """How requests were changed because a server refused their form, by field."""
 
     @property
     def success_if_missing_failed(self) -> float:
@@ -66,6 +69,7 @@ class Summary:
             "tokens": total.prompt_tokens + total.completion_tokens,
             "cost": total.cost,
             "seconds": self.outcomes.seconds,
+            "adapted": dict(self.adapted),
             "usage": {role: asdict(spent) for role, spent in sorted(usage.items())},
         }
 
@@ -84,6 +88,9 @@ class Summary:
         ]
         if self.note:
             lines.append(self.note)
+        if self.adapted:
+            listed = "; ".join(f"{name}: {what}" for name, what in self.adapted.items())
+            lines.append(one_line(f"requests were changed because the server refused their form: {listed}"))
         lines.append(f"episodes: {self.outcomes.counts}; tasks: {self.tasks_scored} of {self.tasks} scored")
         counts = self.outcomes.counts
         silent = counts.unscored - counts.content_filter
@@ -125,7 +132,7 @@ def summarise(run: RunFolder | str | Path) -> Summary:
     summary = summary_of(
         outcomes_of(folder), str(folder.path), folder.conditions["env"], folder.subject["agent"]
     )
-    return replace(summary, note=default_tasks(folder.config))
+    return replace(summary, note=default_tasks(folder.config), adapted=folder.adapted)
 
 
 def summary_of(outcomes: Outcomes, run_dir: str, env: str, agent: str) -> Summary:

@@ -17,6 +17,7 @@ from nlac_bench.agents.prompts import PACKAGED
 from nlac_bench.agents.registry import AgentContext, make, prompt_hashes
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.tool_calling import action_of
 from nlac_bench.envs import Outcome
 from nlac_bench.envs.tau.actions import CallAction, Invalid, parse_action
 from nlac_bench.errors import NlacBenchError, UnknownIdError
@@ -139,6 +140,22 @@ def test_broken_native_arguments_cost_a_step_and_teach(arguments: str) -> None:
 
     episode, _ = play("tool_calling", Desk, rule)
     assert episode.success and episode.turns[0].info["action_kind"] == "invalid"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{}, "name": "other"',
+        '{}}, {"name": "other", "arguments": {}',
+        '{"a": 1} {"b": 2}',
+        '{}, "arguments": {"a": 1}',
+    ],
+)
+def test_the_text_of_arguments_is_never_joined_to_the_action(arguments: str) -> None:
+    action = action_of("look_up", arguments)
+    assert json.loads(action) == {"name": "look_up", "arguments": arguments}
+    assert isinstance(parse_action(action), Invalid)
+    assert parse_action(action_of('a"b', '{"x": "\\u00e9\\ud800"}')) != CallAction("look_up", {})
 
 
 def test_no_arguments_are_an_empty_object() -> None:

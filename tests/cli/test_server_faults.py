@@ -44,7 +44,7 @@ def play(
     with FaultServer(functools.partial(model, answer)).in_thread() as server:
         return call(
             verb, "--env", env, "--agent", agent, "--model", "m", "--base-url", server.url, "--limit", "3",
-            "--retries", "1", "--out", str(folder), "--json", *more,
+            "--retries", "1", "--max-wait", "0", "--out", str(folder), "--json", *more,
         )  # fmt: skip
 
 

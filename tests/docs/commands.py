@@ -45,6 +45,7 @@ SUBSTITUTIONS = {
     r"^nlac-bench (resume|data fetch|envs check|critiques|compare|run|launch)$": r"nlac-bench \1 --help",
     r"^nlac-bench run --json$": "nlac-bench run --env twenty_questions --agent oracle --json",
     r"^nlac-bench launch (?!.*--dry-run)": "nlac-bench launch --dry-run ",
+    r"doctor --base-url http://localhost:8000/v1 --model NAME": "doctor --base-url {url} --model stub",
     r"--model NAME --base-url http://localhost:8000/v1": "--model stub --base-url {url} --limit 2",
     r"--env tau_retail(?= --offline)": "--env math500_hard",  # the environment of ``runs/trained``
     r"(--model|--offline|critiques) (runs/…|DIR)": r"\1 runs/trained",

@@ -143,6 +143,25 @@ def test_pickling_in_the_middle_of_an_episode(env: TauEnv) -> None:
 # --- what actions do ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[TOOL_CALLS]get_user[ARGS]{}", '<|python_tag|>get_user.call(id="7")', '<invoke name="get_user">',
+        "<tool_call>get_user</tool_call>", "Let me look. <function=get_user>",
+        "<｜tool▁call▁begin｜>get_user",
+        '<｜DSML｜invoke name="get_user">', "<|tool_call_begin|>functions.get_user:0",
+        "<|tool_call>call:get_user{}<tool_call|>",
+        render_call("respond", {"content": "<|tool_call|>"}),
+    ],
+)  # fmt: skip
+def test_the_marker_of_a_call_that_is_not_read_is_never_said_to_the_user(env: TauEnv, text: str) -> None:
+    env.reset(seed=0)
+    observation, _, _, _, info = env.step(text)
+    assert info["action_kind"] == "invalid" and "was not sent to the user" in observation
+    observation, _, _, _, info = env.step("Is a tool call (or [TOOL] and <tools>) something you need?")
+    assert info["action_kind"] == "message"
+
+
 def test_a_call_a_message_and_an_invalid_action(env: TauEnv) -> None:
     env.reset(seed=0)
     seen, _, _, _, info = env.step(LOOK[env.name])

@@ -11,8 +11,9 @@ from typing import Any
 
 FAULTS = ("429", "500", "timeout", "broken_json", "drop", "truncated", "empty_choices")
 
-Reply = dict[str, Any] | tuple[int, dict[str, Any]] | tuple[int, dict[str, Any], str]
-"""A body, or a status with a body and perhaps further header lines."""
+Body = dict[str, Any] | list[Any] | str | None
+Reply = Body | tuple[int, Body] | tuple[int, Body, str]
+"""A body, or a status with a body and perhaps further header lines. A text is sent as it is."""
 
 
 def completion(content: str | None, **message: Any) -> dict[str, Any]:
@@ -43,6 +44,8 @@ class FaultServer:
         self.headers: list[dict[str, str]] = []
         self.in_flight = self.most_in_flight = 0
         self.url = ""
+        self.models: Body = None
+        """What ``GET /models`` answers; None is 404."""
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["FaultServer"]:
@@ -87,7 +90,10 @@ class FaultServer:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         path = head.split(" ")[1]
         headers = {k.lower(): v for k, v in (line.split(": ", 1) for line in head.split("\r\n")[1:] if line)}
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
+        sent = await reader.readexactly(int(headers.get("content-length", 0)))
+        if head.startswith("GET "):
+            return await self._send(writer, 200 if self.models else 404, json.dumps(self.models).encode())
+        body = json.loads(sent)
         self.requests.append(body)
         self.headers.append(headers)
         self.in_flight += 1
@@ -122,7 +128,8 @@ class FaultServer:
                 return await self._send(writer, 200, json.dumps({**completion("0"), "choices": []}).encode())
         reply = self.answer(path, body)
         status, data, *headers = reply if isinstance(reply, tuple) else (200, reply)
-        return await self._send(writer, status, json.dumps(data).encode(), "".join(headers))
+        sent = data if isinstance(data, str) else json.dumps(data)
+        return await self._send(writer, status, sent.encode(), "".join(headers))
 
     async def _send(
         self,

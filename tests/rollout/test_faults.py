@@ -73,7 +73,7 @@ def check(results: list[Episode | Failure]) -> int:
 )
 def test_each_fault_at_20_percent(fault: str) -> None:
     server = FaultServer(answer, [fault], rate=0.2)
-    retries = Retries(attempts=9, timeouts=9, first=0.01, longest=0.1)
+    retries = Retries(attempts=9, timeouts=9, first=0.01, longest=0.1, max_wait=0)
     scored = check(play(server, retries, timeout=1.5 if fault == "timeout" else 30.0))
     assert server.served[fault] > 50
     assert scored == len(SPECS)  # nine failures in a row: 400 calls · 0.2^9 = 0.0002 expected
@@ -81,7 +81,7 @@ def test_each_fault_at_20_percent(fault: str) -> None:
 
 def test_all_faults_with_few_retries_leave_typed_failures_and_no_silent_zero() -> None:
     server = FaultServer(answer, FAULTS, rate=0.2)
-    results = play(server, Retries(attempts=2, first=0.01, longest=0.02), timeout=2.0)
+    results = play(server, Retries(attempts=2, first=0.01, longest=0.02, max_wait=0), timeout=2.0)
     scored = check(results)
     assert 0 < scored < len(SPECS)
 
@@ -105,7 +105,7 @@ def test_spent_retries_say_how_it_failed(fault: str, kind: str) -> None:
                 "stub",
                 base_url=server.url,
                 timeout=0.1 if fault == "timeout" else 60.0,
-                retries=Retries(attempts=3, timeouts=3, first=0.01),
+                retries=Retries(attempts=3, timeouts=3, first=0.01, max_wait=0),
             )
             with pytest.raises(EngineError, match="failed 3 times") as caught:
                 await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
@@ -118,7 +118,9 @@ def test_spent_retries_say_how_it_failed(fault: str, kind: str) -> None:
 def test_a_server_that_hangs_is_asked_twice_and_the_message_names_the_flags() -> None:
     async def run() -> FaultServer:
         async with FaultServer(answer, ["timeout"], rate=1.0).running() as server:
-            engine = OpenAIEngine("stub", base_url=server.url, timeout=0.1, retries=Retries(first=0.01))
+            engine = OpenAIEngine(
+                "stub", base_url=server.url, timeout=0.1, retries=Retries(first=0.01, max_wait=0)
+            )
             with pytest.raises(EngineError, match=r"within 0\.1 s.*--request-timeout.*--retries") as caught:
                 await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
             assert caught.value.attempts == 2
@@ -142,7 +144,10 @@ def test_an_episode_whose_time_is_up_before_the_first_reply_is_no_failure_of_the
 def test_connection_refused() -> None:
     async def run() -> None:
         engine = OpenAIEngine(
-            "stub", base_url="http://127.0.0.1:9/v1", timeout=1, retries=Retries(attempts=2, first=0.01)
+            "stub",
+            base_url="http://127.0.0.1:9/v1",
+            timeout=1,
+            retries=Retries(attempts=2, first=0.01, max_wait=0),
         )
         with pytest.raises(EngineError, match="connection to 127") as caught:
             await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
@@ -152,7 +157,7 @@ def test_connection_refused() -> None:
 
 
 def test_waits_grow_are_jittered_and_respect_the_server() -> None:
-    retries = Retries(first=1.0, longest=8.0)
+    retries = Retries(first=1.0, longest=8.0, max_wait=0)
     for failures, planned in [(1, 1.0), (2, 2.0), (3, 4.0), (4, 8.0), (9, 8.0)]:
         waits = [retries.wait(failures, None) for _ in range(200)]
         assert planned / 2 <= min(waits) < max(waits) <= planned
@@ -178,7 +183,7 @@ IN_2100 = "Fri, 31 Dec 2100 23:59:59 GMT"
 def test_retry_after_in_every_form_gives_a_finite_bounded_wait(
     header: str, least: float, most: float
 ) -> None:
-    retries = Retries(first=0.5)
+    retries = Retries(first=0.5, max_wait=0)
     asked = parse_retry_after(header)
     assert asked is None or (math.isfinite(asked) and asked > 0)
     for _ in range(20):
@@ -193,7 +198,7 @@ def test_a_date_is_a_wait_until_then() -> None:
 
 @pytest.mark.parametrize("asked", [math.nan, math.inf, -math.inf, -1.0, 1e300, None])
 def test_waits_are_finite_whatever_is_asked(asked: float | None) -> None:
-    assert 0.25 <= Retries(first=0.5).wait(1, asked) <= 120.5
+    assert 0.25 <= Retries(first=0.5, max_wait=0).wait(1, asked) <= 120.5
 
 
 @pytest.mark.parametrize("header", ["nan", "inf", "-1", "1e9", IN_2100, "soon"])
@@ -204,7 +209,7 @@ def test_a_server_that_asks_for_odd_waits_is_asked_again(header: str, status: in
 
     async def run() -> list[Sample]:
         async with FaultServer(lambda _p, _b: next(replies)).running() as server:
-            retries = Retries(first=0.01, longest_asked=0.02)
+            retries = Retries(first=0.01, longest_asked=0.02, max_wait=0)
             engine = OpenAIEngine("stub", base_url=server.url, retries=retries)
             return await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
 

@@ -49,6 +49,17 @@ def marker(tmp_path: Path) -> Path:
     return tmp_path / "executed"
 
 
+def test_a_tokenizer_with_more_tokens_than_the_model_is_refused_by_name() -> None:
+    model, tokenizer = tiny_model.model(3), tiny_model.tokenizer()
+    model.resize_token_embeddings(len(tokenizer.get_vocab()))
+    HFEngine(model, tokenizer).close()
+    model.resize_token_embeddings(len(tokenizer.get_vocab()) - 1)
+    with pytest.raises(
+        NlacBenchError, match=r"'tiny-test' does not belong to the model: its token .* has number"
+    ):
+        HFEngine(model, tokenizer)
+
+
 def edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 

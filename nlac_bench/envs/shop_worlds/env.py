@@ -100,13 +100,14 @@ class ShopWorldsEnv(TauEnv):
     * v0: first release. Its ``env_version`` is "2" since customers name the item id of the variant that they
       want instead of another, and say at the end how their requests were handled and should have been. It is
       "3" since a yes makes a request ``confirmed`` only if the message that got it names the request, and
-      customers object to what they did not ask for.
+      customers object to what they did not ask for. It is "4" since a text with the marker of a native tool
+      call that is not read here is an invalid action.
     """
 
     name = "shop_worlds"
     splits = tuple(TASKS)
     domain_name = "retail"
-    env_version: ClassVar[str] = "3"
+    env_version: ClassVar[str] = "4"
 
     def __init__(
         self,

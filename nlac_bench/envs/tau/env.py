@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from nlac_bench.envs.call_markers import call_marker
 from nlac_bench.envs.tau.actions import (
+    EXAMPLE,
     RESPOND,
     CallAction,
     Invalid,
@@ -137,11 +139,12 @@ class TauEnv(TextEnv):
       with users that misunderstood thorough agents. It is "2" since they answer all questions of a message,
       compare a report in full, object to wrong values beside a question about the payment, and vary the reply
       to a repeated message. It is "3" since they object to what they did not ask for: other actions, fees,
-      and facts about themselves that are not true.
+      and facts about themselves that are not true. It is "4" since a text with the marker of a native tool
+      call that is not read here is an invalid action.
     """
 
     prompts = DIALOGUE_PROMPTS
-    env_version: ClassVar[str] = "3"
+    env_version: ClassVar[str] = "4"
     max_steps = 30
     domain_name: ClassVar[DomainName]
     floors_only: bool
@@ -217,6 +220,12 @@ class TauEnv(TextEnv):
             return self._invalid(parsed.problem)
         if isinstance(parsed, CallAction):
             return self._call(parsed)
+        if marker := call_marker(parsed.content):
+            return self._invalid(
+                f"Invalid action: the text contains {marker!r}, which belongs to a tool call in a format "
+                "that is not read here, so it was not sent to the user. Call a tool with one JSON object "
+                f"such as {EXAMPLE}."
+            )
         return await self._say(parsed.content)
 
     async def _say(self, message: str) -> Outcome:

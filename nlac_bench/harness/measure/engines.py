@@ -1,5 +1,6 @@
 """Makes the engines that a configuration names: for the policy and for the environment's simulator."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def policy_engine(config: RunConfig) -> Engine | None:
         trained = {"deterministic": config.train.deterministic, "dtype": dtype}
     return make_engine(
         config, config.model, config.base_url, config.engine, config.prices("price"),
-        replicas=policy_replicas(config), **trained,
+        replicas=policy_replicas(config), extra=config.request, **trained,
     )  # fmt: skip
 
 
@@ -88,6 +89,7 @@ def make_engine(
     deterministic: bool = False,
     replicas: int = 1,
     dtype: str = "auto",
+    extra: Mapping[str, object] | None = None,
 ) -> Engine:
     """Make an engine of ``kind`` for ``model``.
 
@@ -98,9 +100,10 @@ def make_engine(
         deterministic: compute each sample in its own batch (transformers engine only).
         replicas: number of processes that run the model (transformers engine only); 1 is this process.
         dtype: of the weights, for models of this machine; ``auto`` is the checkpoint's.
+        extra: further fields of each request to a server.
 
     Raises:
-        ConfigError: ``base_url`` is set for an engine that runs the model in this process.
+        ConfigError: ``extra`` or ``base_url`` is set for an engine that runs the model in this process.
         NlacBenchError: the engine cannot be made.
     """
     kind, model = engine_kind(model, base_url, kind), local_model(model)
@@ -115,8 +118,11 @@ def make_engine(
             concurrency=min(1000, config.concurrency),
             price=None if price is None else Price(*price),
             timeout=config.request_timeout,
-            retries=Retries(attempts=1 + config.retries),
+            retries=Retries(attempts=1 + config.retries, max_wait=config.max_wait),
+            extra=extra,
         )
+    if extra:
+        raise ConfigError(f"--request: --engine {kind} sends no requests to a server; leave out --request")
     if base_url:
         raise ConfigError(
             f"--base-url {base_url}: --engine {kind} runs the model in this process; use --engine openai "

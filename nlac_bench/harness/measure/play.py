@@ -1,7 +1,8 @@
 """Plays the missing episodes of a run; each result is written to disk before it is reported."""
 
+import inspect
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 
 from nlac_bench.harness.measure.prepare import Prepared
 from nlac_bench.harness.runs.seeds import Planned
@@ -15,6 +16,17 @@ from nlac_bench.types import Episode
 def specs_of(env: str, planned: Sequence[Planned]) -> list[EpisodeSpec]:
     """Return what the driver plays for ``planned`` episodes of ``env``."""
     return [EpisodeSpec(env, item.task_id, item.trial, item.seed) for item in planned]
+
+
+def adapted(prepared: Prepared) -> dict[str, str]:
+    """Return how requests were changed because a server refused them, of the policy and of the simulator."""
+    simulator = inspect.unwrap(prepared.environments.chat) if prepared.environments.chat else None
+    engines = {"": getattr(prepared.agent, "engine", None), "user.": getattr(simulator, "engine", None)}
+    return {
+        f"{prefix}{name}": what
+        for prefix, engine in engines.items()
+        for name, what in getattr(engine, "adapted", {}).items()
+    }
 
 
 async def play(
@@ -38,7 +50,9 @@ async def play(
         (item.task_id, item.trial, item.seed): item for item in writer.folder.plan
     }
     ended, timed_out = 0, set()
-    with graceful_interrupt(driver):
+    with ExitStack() as stack:
+        stack.callback(lambda: writer.note_adapted(adapted(prepared)))
+        stack.enter_context(graceful_interrupt(driver))
         for _ in range(2):
             owed = [item for item in writer.owed() if ended or item.key not in timed_out]
             specs = specs_of(config.env, owed)

@@ -23,6 +23,7 @@ from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.seeds import Planned, plan_episodes
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Sampling, engine_name
+from nlac_bench.rollout.engines.tool_support import refuse_without_tools
 from nlac_bench.types import ChatFn
 
 
@@ -118,6 +119,8 @@ def prepare(config: RunConfig) -> Prepared:
     engine = None if config.agent in FLOORS else policy_engine(config)
     weights = None if engine is None else weights_of(config.model)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
+    if config.agent == "tool_calling" and engine is not None and environments.measured.tools():
+        refuse_without_tools(engine, str(config.model))
     if config.train is not None:
         named_agents.method(config.agent).check_engine(engine, config.model)
     context = AgentContext(
@@ -141,6 +144,7 @@ def prepare(config: RunConfig) -> Prepared:
             "prompts": agents.prompt_hashes(agent),
             "temperature": config.temperature if engine else None,
             "max_tokens": config.max_tokens if engine else None,
+            **({"request": config.request} if config.request else {}),
             "train": config.train.subject() if config.train is not None else None,
             "offline": config.offline,
             **({} if world is None else {"world": world}),

@@ -1,5 +1,6 @@
 """The configuration of a run, read from command line options, a TOML file or an earlier run's config.json."""
 
+import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -176,6 +177,16 @@ class RunConfig(Settings):
         ge=0,
         resume="replace",
     )
+    max_wait: float = _option(
+        900.0,
+        "How long, in seconds, a server may do nothing but refuse requests because of a rate limit or "
+        "overload. Until then all episodes wait together, and no attempt is used up.",
+        ge=0,
+        resume="replace",
+    )
+    request: dict[str, Any] | None = Field(
+        None, description="Further fields of each request to the server of --model (--request KEY=JSON)."
+    )
     replicas: Replicas = _option(
         "auto",
         "Number of processes that run the model (--engine hf), or auto: for a small model on a CPU one per "
@@ -227,6 +238,8 @@ class RunConfig(Settings):
         for name in ("weights_folder", "weights_by"):
             if self.servers is None and getattr(self, name) != type(self).model_fields[name].default:
                 raise ConfigError(f"{name} is a setting for servers; set servers, or leave it out")
+        if wrong := sorted({"model", "messages", "prompt", "tools", "n"} & set(self.request or ())):
+            raise ConfigError(f"request cannot set {wrong[0]!r}, which the run itself sets; leave it out")
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
             raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")
@@ -313,8 +326,8 @@ _KINDS = {str: "text", int: "a whole number", float: "a number", dict: "an objec
 
 
 def _plain_kind(kind: Any) -> Any:
-    """Return the type of the values of ``kind``, a type or a ``Literal`` of texts."""
-    return kind if isinstance(kind, type) else str
+    """Return the type of the values of ``kind``: a type, a table, or a ``Literal`` of texts."""
+    return dict if typing.get_origin(kind) is dict else kind if isinstance(kind, type) else str
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -81,6 +81,11 @@ class RunFolder:
         return self.manifest["subject"]
 
     @property
+    def adapted(self) -> dict[str, str]:
+        """How requests were changed because a server refused them, by field (``user.`` for simulators)."""
+        return {str(name): str(what) for name, what in self.manifest.get("adapted", {}).items()}
+
+    @property
     def world(self) -> int | None:
         """The world that was played; None if the environment has no worlds."""
         result = self.subject.get("world")
@@ -176,6 +181,8 @@ def _problem_of(manifest: Mapping[str, Any]) -> str | None:
         value = manifest[section].get(name)
         if value is not None and not isinstance(value, dict):
             return f"{section}.{name} must be an object, got {value!r:.80}"
+    if not isinstance(manifest.get("adapted", {}), dict):
+        return f"adapted must be an object, got {manifest['adapted']!r:.80}"
     for session in manifest["sessions"] or [None]:
         if not isinstance(session, dict) or not isinstance(session.get("packages"), dict | list):
             return f"sessions must be a non-empty list of objects with packages, got {session!r:.80}"

@@ -205,6 +205,15 @@ class RunWriter:
         with self._guard:
             self._write("errors.jsonl", dump_line(row))
 
+    def note_adapted(self, adapted: Mapping[str, str]) -> None:
+        """Record in the manifest how requests were changed because servers refused them, by field."""
+        with self._guard:
+            run = self.folder
+            known = {**run.adapted, **adapted}
+            if known != run.adapted:
+                _write_object(run.path / "manifest.json", {**run.manifest, "adapted": known})
+                self.folder = RunFolder.open(run.path)
+
     def log(self, metrics: Mapping[str, object]) -> None:
         """Record a measurement in ``metrics.jsonl``."""
         with self._guard:

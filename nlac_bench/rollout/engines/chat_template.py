@@ -51,6 +51,16 @@ class ChatFormat:
                 return [*request.prefix_ids, *ids[ended:]]
         return self._tokenize(self._render(messages, request.tools))
 
+    def render(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, add_generation_prompt: bool = True
+    ) -> str:
+        """Return the text of a conversation.
+
+        Raises:
+            NlacBenchError: the template raised an error for the messages.
+        """
+        return self._render(messages, tools, add_generation_prompt)
+
     def _after_last_assistant(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str | None:
         """Return the template's text after the last assistant message's content; None if it is not found."""
         last = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=None)
@@ -67,24 +77,29 @@ class ChatFormat:
             return None
         return text.partition(_MARK)[2] if text.count(_MARK) == 1 else None
 
-    def _render(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
+    def _render(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answers: bool = True) -> str:
         try:
-            return self._apply(messages, tools)
+            return self._apply(messages, tools, answers)
         except Exception as error:  # a template can raise any exception
+            if any(message.get("tool_calls") for message in messages):
+                with contextlib.suppress(
+                    Exception
+                ):  # DeepSeek's join the JSON text of arguments to other text
+                    return self._apply(list(map(_with_text_arguments, messages)), tools, answers)
             if messages and messages[0].get("role") == "system":
                 with contextlib.suppress(Exception):  # some templates, such as Gemma's, have no system role
-                    return self._apply(_without_system(messages), tools)
+                    return self._apply(_without_system(messages), tools, answers)
             raise NlacBenchError(
                 f"the chat template of {self.tokenizer.name_or_path!r} failed on messages with roles "
                 f"{[m.get('role') for m in messages]}: {type(error).__name__}: {error}"
             ) from None
 
-    def _apply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
+    def _apply(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answers: bool) -> str:
         text = self.tokenizer.apply_chat_template(
             list(messages),
             tools=[dict(tool) for tool in tools] or None,
             tokenize=False,
-            add_generation_prompt=True,
+            add_generation_prompt=answers,
         )
         return str(text)
 
@@ -106,6 +121,19 @@ def _for_template(message: Mapping[str, Any]) -> Message:
             arguments = function.get("arguments")
         calls.append({**call, "function": {**function, "arguments": arguments}})
     return {**message, "tool_calls": calls}
+
+
+def _with_text_arguments(message: Message) -> Message:
+    """Return ``message`` with the arguments of its tool calls as JSON text."""
+    calls = [
+        {**call, "function": {**call["function"], "arguments": _as_text(call["function"].get("arguments"))}}
+        for call in message.get("tool_calls") or ()
+    ]
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def _as_text(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _without_system(messages: Messages) -> list[Message]:

@@ -67,6 +67,11 @@ class Sampling:
         if isinstance(self.stop, str) or not all(self.stop):
             raise ValueError(f"stop must be a tuple of non-empty strings, got {self.stop!r}")
 
+    def cut(self, text: str) -> str:
+        """Return ``text`` up to the first stop string."""
+        places = [at for at in (text.find(stop) for stop in self.stop) if at >= 0]
+        return text[: min(places)] if places else text
+
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
@@ -247,12 +252,26 @@ def chat_fn(
             of the simulator's model, or its reply has only thoughts, which is not the policy's fault.
         ContentFilterError: raised by the returned function if a content filter stopped the reply.
     """
-    chosen = sampling if sampling is not None else Sampling()
+    return EngineChat(engine, sampling if sampling is not None else Sampling(), slot, seed)
 
-    async def chat(messages: Messages, role: Role) -> ChatReply:
+
+@dataclass(frozen=True)
+class EngineChat:
+    """The function that ``chat_fn`` returns."""
+
+    engine: Engine
+    sampling: Sampling
+    slot: Slot
+    seed: int | None
+
+    async def __call__(self, messages: Messages, role: Role) -> ChatReply:
+        """Sample a reply; see ``chat_fn``."""
+        seed = self.seed
         drawn = None if seed is None else derive_seed(seed, role, json.dumps(list(messages), default=str))
-        request = SampleRequest(messages=messages, role=role, slot=slot, sampling=chosen, seed=drawn)
-        (sample,) = await engine.sample(request)
+        request = SampleRequest(
+            messages=messages, role=role, slot=self.slot, sampling=self.sampling, seed=drawn
+        )
+        (sample,) = await self.engine.sample(request)
         if sample.finish == "context_overflow":
             raise EngineError(
                 f"the conversation does not fit into the context of the model that plays the {role!r} role; "
@@ -263,10 +282,8 @@ def chat_fn(
             raise ContentFilterError(role, sample.usage)
         if sample.finish == "length" and not sample.text.strip():
             raise EngineError(
-                f"the model that plays the {role!r} role used its whole budget of {chosen.max_tokens} tokens "
-                "for thoughts; increase --user-max-tokens",
+                f"the model that plays the {role!r} role used its whole budget of {self.sampling.max_tokens} "
+                "tokens for thoughts; increase --user-max-tokens",
                 kind="refused",
             )
         return ChatReply(sample.text, sample.usage)
-
-    return chat

@@ -24,10 +24,10 @@ from nlac_bench.rollout.engines.engine import (
 from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.batching import Batching, Job, WorkerCall
 from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
-from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
+from nlac_bench.rollout.engines.hf.loading import check_vocabulary, load_model, load_tokenizer
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.rollout.engines.tool_calls import sampled_calls
 from nlac_bench.rollout.engines.weight_file import digest
 from nlac_bench.rollout.engines.weights import (
     NOISE,
@@ -84,6 +84,7 @@ class HFEngine(Batching):
             )
         if max_rows < 1:
             raise ValueError(f"max_rows must be at least 1, got {max_rows!r}")
+        check_vocabulary(model, tokenizer)
         self.tokenizer = tokenizer
         self.context = int(config.max_position_embeddings)
         """Largest number of tokens of prompt and answer together."""
@@ -224,14 +225,14 @@ class HFEngine(Batching):
 
     def _sample(self, row: Row, job: Job, usage: Usage) -> Sample:
         ended = bool(row.ids) and row.ids[-1] in self.end_ids
-        text = str(self.tokenizer.decode(row.ids[: len(row.ids) - ended], skip_special_tokens=True))
-        places = [at for at in (text.find(stop) for stop in row.sampling.stop) if at >= 0]
-        if places:
-            text = text[: min(places)]
+        ids = row.ids[: len(row.ids) - ended]
+        text = row.sampling.cut(str(self.tokenizer.decode(ids, skip_special_tokens=True)))
         finish = row.finish
         calls: tuple[ToolCall, ...] = ()
-        if job.request.tools:
-            text, calls = parse_tool_calls(text)
+        if job.request.tools:  # the markers of calls are special tokens in some families
+            text, calls = sampled_calls(
+                text, row.sampling.cut(str(self.tokenizer.decode(ids))), job.request.tools
+            )
             finish = "tool_calls" if calls and finish == "stop" else finish
         assert finish is not None
         version = self._versions[job.request.slot]

@@ -85,6 +85,22 @@ def load_tokenizer(name: str | PathLike[str]) -> Tokenizer:
         return tokenizer
 
 
+def check_vocabulary(model: Any, tokenizer: Tokenizer) -> None:
+    """Check that the model has an embedding for each token of the tokenizer.
+
+    Raises:
+        NlacBenchError: a token has a number beyond the embeddings.
+    """
+    rows = int(model.get_input_embeddings().weight.shape[0])
+    token, number = max(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    if number >= rows:
+        raise NlacBenchError(
+            f"the tokenizer of {tokenizer.name_or_path!r} does not belong to the model: its token "
+            f"{token!r:.80} has number {number:,}, and the model has embeddings for {rows:,} tokens; use the "
+            "tokenizer with which the model was trained, or resize the embeddings"
+        )
+
+
 @contextmanager
 def _errors_of(name: str | PathLike[str]) -> Iterator[None]:
     """Turn what transformers raises for a model's files, which can be any exception, into NlacBenchError."""

@@ -1,10 +1,10 @@
-"""Parses a server's JSON: samples, tokens, cost, overflows of the context and stops by a content filter.
+"""Parses the JSON of a server's reply: samples, tool calls, tokens and cost.
 
 A reply without an answer is never an action of the agent: an empty one is a fault of the server, one whose
 budget of tokens went into thoughts ends by ``length``, and one that a content filter stopped has no result.
 """
 
-import re
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -35,38 +35,6 @@ class Price:
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 
-_OVERFLOW = re.compile(
-    r"maximum context length|context[_ ]length[_ ]exceeded"
-    r"|exceed\w* (?:the )?(?:available |model'?s? )?context"
-    r"|context (?:window|size|length) (?:exceeded|is too|of)"
-    r"|longer than the (?:model's|maximum) (?:context|model length)|exceed\w* (?:the )?max_model_len"
-    r"|exceed_context_size|(?:prompt|input) is too long"
-    r"|exceeds the maximum (?:allowed length|number of tokens)"
-    r"|`inputs` (?:tokens \+ `max_new_tokens` must be <=|must have less than)"
-    # Requests ask for at least one token, so a server that read less had no room left beside the prompt.
-    r"|max(?:_new|_completion|_output)?_tokens\W* must be "
-    r"(?:at least [01]\b|greater than 0|positive|strictly positive)"
-    r"|max(?:_new|_completion|_output)?_tokens\W.{0,60}(?:>= 1|minimum value).{0,20} got (?:0|-\d)",
-    re.IGNORECASE,
-)
-_COUNT = re.compile(r"\d{2,9}")
-_CONTEXT = re.compile(r"maximum context length (?:is|of) (\d{1,9})")
-_PROMPT = re.compile(
-    r"(\d{1,9}) (?:tokens )?(?:in|from) the (?:input )?(?:messages|prompt)"
-    r"|(?:has|contains)(?: at least)? (\d{1,9}) input tokens"
-)
-_FILTERED = re.compile(
-    r"content[_ ](?:filter|policy|management policy)|responsible ?ai|data_?inspection_?failed"
-    r"|content exists risk|inappropriate content|safety system"
-    # Accounts, keys and addresses are flagged too; that is not about the prompt.
-    r"|\b(?:input|prompt|content|messages?|request|text)\b[^.]{0,40}\bflagged\b",
-    re.IGNORECASE,
-)
-_RATE_LIMIT = re.compile(
-    r"tokens per (?:minute|day)|requests per (?:minute|day)|\b[TR]P[MD]\b|\brate[ _-]?limit", re.I
-)
-_FILTER_STATUS = (400, 403, 422, 451)
-
 # Servers have many names for a normal end ("stop", "eos", …), so every reason that is not listed is "stop".
 # Gemini adds a detail ("content_filter: SAFETY"); Anthropic calls a stop by its classifiers "refusal".
 _FINISH: dict[str, Finish] = {
@@ -84,43 +52,13 @@ _BROKEN = (
 )  # fmt: skip
 
 
-def says_rate_limit(code: str, message: str) -> bool:
-    """Return whether an error means that the account sends too much at present.
-
-    Groq answers 413 with code ``rate_limit_exceeded`` where one request is larger than the tokens that the
-    account may use in a minute, which says nothing about the model's context.
-    """
-    return _RATE_LIMIT.search(f"{code} {message[:500]}") is not None
-
-
-def says_overflow(status: int, message: str) -> bool:
-    """Return whether an error means that the context was too short; the wording varies by server.
-
-    A server's own failure (status 500 and above) may mention contexts too, so there the message must state
-    the lengths.
-    """
-    return _OVERFLOW.search(message) is not None and (status < 500 or len(_COUNT.findall(message)) >= 2)
-
-
-def says_filtered(status: int, code: str, message: str) -> bool:
-    """Return whether an error means that a content filter rejected the prompt.
-
-    Azure answers 400 with code ``content_filter``, OpenRouter 403 with "your input was flagged", DeepSeek 400
-    with "Content Exists Risk", Alibaba 400 with ``data_inspection_failed``.
-    """
-    return status in _FILTER_STATUS and _FILTERED.search(f"{code} {message[:500]}") is not None
-
-
-def room_left(message: str) -> int | None:
-    """Return the number of tokens that still fit, if the error message states it (OpenAI, vLLM)."""
-    context, prompt = _CONTEXT.search(message), _PROMPT.search(message)
-    if context is None or prompt is None:
-        return None
-    return int(context[1]) - int(prompt[1] or prompt[2])
-
-
 def parse_reply(
-    data: Any, request: SampleRequest, price: Price | None, seconds: float, server: str = "the server"
+    data: Any,
+    request: SampleRequest,
+    price: Price | None,
+    seconds: float,
+    server: str = "the server",
+    asked: int | None = None,
 ) -> list[Sample]:
     """Return the samples in a reply of the chat or completions endpoint, at most ``request.n``.
 
@@ -128,6 +66,7 @@ def parse_reply(
         data: the reply's JSON.
         seconds: how long the reply took, for the usage.
         server: the subject of warnings.
+        asked: the largest length of the answer that the server was sent, in tokens; None if it was sent none.
 
     Raises:
         TransientFault: there is no choice, or a choice has no answer or did not end properly.
@@ -135,13 +74,13 @@ def parse_reply(
     choices = data.get("choices") if isinstance(data, dict) else None
     if not isinstance(choices, list) or not choices:
         raise TransientFault("the reply has no choices", "bad_reply")
-    samples = [_parse_choice(choice, data, request) for choice in choices[: request.n]]
+    samples = [_parse_choice(choice, data, request, asked) for choice in choices[: request.n]]
     usages = _split_usage(reply_usage(data, price, seconds, server), samples)
     finished = []
     for sample, usage in zip(samples, usages, strict=True):
         finish = sample.finish
         counted = len(choices) == 1 or sample.ids is not None
-        few = 0 < usage.completion_tokens < request.sampling.max_tokens
+        few = asked is not None and 0 < usage.completion_tokens < asked
         if finish == "length" and sample.text and counted and few:
             # The sample has fewer tokens than requested: some servers shorten answers to fit the context.
             # This does not apply to replies that contain only thoughts, because some servers do not count
@@ -151,10 +90,12 @@ def parse_reply(
     return finished
 
 
-def _parse_choice(choice: object, data: Mapping[str, object], request: SampleRequest) -> Sample:
+def _parse_choice(
+    choice: object, data: Mapping[str, object], request: SampleRequest, asked: int | None
+) -> Sample:
     if not isinstance(choice, dict):
         raise TransientFault("a choice in the reply is not a JSON object", "bad_reply")
-    finish = _finish(choice.get("finish_reason"))
+    finish = _finish(choice.get("finish_reason"), data, asked)
     calls: tuple[ToolCall, ...] = ()
     thoughts = False
     if request.prompt_ids is None:
@@ -167,11 +108,11 @@ def _parse_choice(choice: object, data: Mapping[str, object], request: SampleReq
         if not text.strip():
             text = _text(message.get("refusal")) or text
         thoughts = bool(message.get("reasoning_content") or message.get("reasoning"))
-        calls = _tool_calls(message.get("tool_calls"))
+        calls = _tool_calls(message.get("tool_calls")) or _legacy_call(message.get("function_call"))
     else:
         text = _text(choice.get("text"))
         if request.tools:
-            text, calls = parse_tool_calls(text)
+            text, calls = parse_tool_calls(text, request.tools)
     if finish != "content_filter":  # a filtered reply is incomplete
         if calls:
             finish = "tool_calls"
@@ -191,7 +132,12 @@ def _parse_choice(choice: object, data: Mapping[str, object], request: SampleReq
     return Sample(text, finish, prompt_ids, ids, logprobs, tool_calls=calls)
 
 
-def _finish(reason: object) -> Finish:
+def _finish(reason: object, data: Mapping[str, object], asked: int | None) -> Finish:
+    if reason is None or (isinstance(reason, str) and not reason.strip()):
+        # Some servers do not say why an answer ended: at its limit, or by itself.
+        usage = data.get("usage")
+        used = usage.get("completion_tokens") if isinstance(usage, dict) else None
+        return "length" if asked is not None and type(used) is int and used >= asked else "stop"
     name = reason.lower().partition(":")[0].strip() if isinstance(reason, str) else ""
     if not name or name in _BROKEN:
         raise TransientFault(f"the sample did not end normally (finish_reason {reason!r:.40})", "bad_reply")
@@ -244,12 +190,27 @@ def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
         for call in calls:
             function = call["function"]
             name, arguments = function["name"], function.get("arguments")
-            if not isinstance(name, str) or not isinstance(arguments, str | None):
+            if not isinstance(name, str):
                 raise TypeError
-            parsed.append(ToolCall(name, arguments or "", str(call.get("id") or "")))
+            parsed.append(ToolCall(name, _arguments(arguments), str(call.get("id") or "")))
     except (KeyError, TypeError, AttributeError):
         raise TransientFault("a tool call in the reply is not in OpenAI's format", "bad_reply") from None
     return tuple(parsed)
+
+
+def _legacy_call(call: Any) -> tuple[ToolCall, ...]:
+    """Return the call in ``function_call``, which ``tool_calls`` has replaced."""
+    return _tool_calls([{"function": call}]) if isinstance(call, dict) and call.get("name") else ()
+
+
+def _arguments(arguments: Any) -> str:
+    """Return the arguments as JSON text, as which most servers send them; some send the object itself."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    try:
+        return json.dumps(arguments, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        raise TypeError from None
 
 
 def _integers(values: object) -> list[int] | None:

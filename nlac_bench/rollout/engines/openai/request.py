@@ -5,16 +5,28 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from nlac_bench.rollout.engines.engine import SampleRequest
+from nlac_bench.rollout.engines.openai.echo import Echo
 
 TokenData: TypeAlias = Literal["none", "logprobs", "ids"]
 
 
 def request_body(
-    request: SampleRequest, model: str, host: str, max_tokens: int, token_data: TokenData
-) -> dict[str, object]:
-    """Return the body for the chat endpoint, or for the completions endpoint if there are ``prompt_ids``."""
+    request: SampleRequest,
+    model: str,
+    host: str,
+    max_tokens: int,
+    token_data: TokenData,
+    echo: Echo,
+    extra: Mapping[str, object],
+) -> dict[str, Any]:
+    """Return the body for the chat endpoint, or for the completions endpoint if there are ``prompt_ids``.
+
+    Args:
+        echo: what this server sent beside the texts of the conversation.
+        extra: further fields, which replace those of the same name.
+    """
     sampling = request.sampling
-    body: dict[str, object] = {"model": model, "temperature": sampling.temperature}
+    body: dict[str, Any] = {"model": model, "temperature": sampling.temperature}
     # OpenAI's reasoning models accept only the new name; other servers may accept only the old one.
     body["max_completion_tokens" if host == "api.openai.com" else "max_tokens"] = max_tokens
     if sampling.top_p < 1:
@@ -31,13 +43,19 @@ def request_body(
         body["prompt"] = list(request.prompt_ids)
         if token_data != "none":
             body["logprobs"] = 1
-        return body
-    body["messages"] = [_message(message) for message in request.messages or ()]
+        return body | dict(extra)
+    body["messages"] = [_message(message) for message in echo.restore(request.messages or ())]
     if token_data != "none":
         body["logprobs"] = True
     if request.tools:
         body["tools"] = [dict(tool) for tool in request.tools]
-    return body
+    return body | dict(extra)
+
+
+def most_tokens(body: Mapping[str, Any]) -> int | None:
+    """Return the largest length of an answer that ``body`` asks for."""
+    value = body.get("max_tokens", body.get("max_completion_tokens"))
+    return value if type(value) is int else None
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class Http:
     async def _request(
         self, method: str, path: str, body: Mapping[str, object] | None, timeout: float
     ) -> Any:
-        from nlac_bench.rollout.engines.openai.failures import transport_errors
+        from nlac_bench.rollout.engines.openai.connection import transport_errors
 
         try:
             async with asyncio.timeout(timeout):

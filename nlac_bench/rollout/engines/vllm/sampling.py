@@ -62,12 +62,14 @@ async def _one(
             "stop": list(sampling.stop),
             "seed": seed,
             "logprobs": 0,
+            # The markers of calls are special tokens in some families.
+            "skip_special_tokens": not request.tools,
         }
     )
     finish: Finish = "stop"
     if not done.stopped:
         finish = "length" if limit == sampling.max_tokens else "context_overflow"
-    text, calls = parse_tool_calls(done.text) if request.tools else (done.text, ())
+    text, calls = parse_tool_calls(done.text, request.tools) if request.tools else (done.text, ())
     if calls and finish == "stop":
         finish = "tool_calls"
     return Sample(text, finish, prompt, done.ids, done.logprobs, done.version, Usage(), calls)

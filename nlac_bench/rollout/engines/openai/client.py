@@ -1,0 +1,293 @@
+"""Posts requests to a server: adapts them to what it accepts, and finds out what its refusals mean."""
+
+import asyncio
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import openai
+
+from nlac_bench.rollout.engines.backoff import TransientFault
+from nlac_bench.rollout.engines.openai.adapting import Adaptations
+from nlac_bench.rollout.engines.openai.complaint import complains, read_complaint
+from nlac_bench.rollout.engines.openai.connection import (
+    CONNECT_S,
+    Connection,
+    Connections,
+    HttpFailure,
+    transport_errors,
+)
+from nlac_bench.rollout.engines.openai.context_length import find_model
+from nlac_bench.rollout.engines.openai.failures import (
+    EngineSetupError,
+    ServerComplained,
+    exception_of,
+    redirected,
+)
+from nlac_bench.rollout.engines.openai.probing import why_refused
+from nlac_bench.rollout.engines.openai.prompt_lengths import PromptLengths
+from nlac_bench.rollout.engines.openai.reply import ContextOverflow
+from nlac_bench.rollout.engines.openai.stream import read_body
+
+_MOST_CHANGES = 16
+"""Number of changes of one request; more would be a server that refuses whatever it gets."""
+_NO_TOOLS = (
+    "The server accepts requests without tools only; use --agent react, which describes them in the prompt, "
+    "or start the server with a parser of tool calls"
+)
+_REPORTED_S = 30.0
+"""Time limit for the list of models."""
+
+
+class Client:
+    """Posts requests to one server and returns the JSON of its replies.
+
+    Args:
+        name: the subject of messages.
+        clean: removes secrets from JSON text.
+        redacted: removes secrets from prose.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        connections: Connections,
+        name: str,
+        timeout: float,
+        max_reply_bytes: int,
+        clean: Callable[[str], str],
+        redacted: Callable[[str], str],
+    ) -> None:
+        self.model, self.name = model, name
+        self.adaptations = Adaptations()
+        self._answered = {False: 0, True: 0}
+        """Number of requests that the server has answered, without and with tools."""
+        self._connections = connections
+        self._timeout, self._max_reply_bytes = timeout, max_reply_bytes
+        self._clean, self._redacted = clean, redacted
+        self._found: dict[str, str] = {}
+        self._context: int | None = None
+        self._asked_context = False
+        self._lengths = PromptLengths()
+
+    @property
+    def host(self) -> str:
+        """The server's host."""
+        return self._connections.address.host
+
+    async def post(self, endpoint: str, body: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Send a request until the server accepts its form.
+
+        Returns:
+            The reply's JSON, and the body as it was sent.
+
+        Raises:
+            TransientFault, EngineError, EngineSetupError, ContextOverflow, PromptFiltered
+        """
+        for _ in range(_MOST_CHANGES):
+            sent = self.adaptations.apply(body)
+            try:
+                data = await self._send(endpoint, sent)
+            except ServerComplained as error:
+                if self.adaptations.apply(body) != sent:
+                    continue  # another request has learned it meanwhile
+                if error.meaning in ("refused", "server", "setup") and self._adapt(error, sent):
+                    continue
+                if error.meaning == "setup" and self._another_route(error):
+                    continue
+                self._refuse_tools(error, sent)
+                if (
+                    error.meaning == "refused"
+                    and "messages" in sent
+                    and await self._explain(error, endpoint, sent)
+                ):
+                    continue
+                raise exception_of(error, self.host, self.model, self._redacted) from None
+            self._learn_lengths(sent, data)
+            return data, sent
+        raise EngineSetupError(
+            f"{self.name} refuses each form of the request; tried: "
+            f"{self._redacted(str(self.adaptations.changes))}"
+        )
+
+    async def context_length(self) -> int | None:
+        """Return the length of the model's context in tokens, if the server's list of models states it."""
+        return (await self.models())[1]
+
+    async def models(self) -> tuple[list[str], int | None]:
+        """Return the names of the server's models, and the context of this one if it is stated."""
+        try:
+            async with asyncio.timeout(_REPORTED_S):
+                response = await self._connections.get().client.get("/models", cast_to=object)
+        except Exception:  # servers without such a list answer in many ways
+            return [], None
+        return find_model(response, self.model)
+
+    def _adapt(self, error: ServerComplained, sent: Mapping[str, Any]) -> bool:
+        what = self.adaptations.learn(error.complaint, sent)
+        if what is None:
+            return False
+        self._say(what, error)
+        return True
+
+    def _say(self, what: str, error: ServerComplained) -> None:
+        said = self._redacted(error.complaint.message)[:200] or "no reason"
+        warnings.warn(
+            f"{self.name}: requests are changed for the whole run ({what}), because the server says: {said}",
+            stacklevel=2,
+        )
+
+    def _refuse_tools(self, error: ServerComplained, sent: Mapping[str, Any]) -> None:
+        """Raise an error that says what to use instead, if the server knows no endpoint with tools."""
+        message = self._redacted(error.complaint.message)
+        if (
+            error.meaning == "setup"
+            and "tools" in sent
+            and re.search(r"\b(?:tools?|functions?)\b", message, re.I)
+        ):
+            raise EngineSetupError(
+                f"HTTP {error.complaint.status} from {self.host}: {message[:500]}. {_NO_TOOLS}"
+            ) from None
+
+    def _another_route(self, error: ServerComplained) -> bool:
+        """Try the address with or without ``/v1`` if the server does not know the route."""
+        address, message = self._connections.address, error.complaint.message
+        unknown = error.complaint.status in (404, 405) and not re.search(r"\bmodel\b", message, re.I)
+        if any(self._answered.values()) or not unknown or not address.others:
+            return False
+        self._connections.move(address.others[0])
+        self._say(self.adaptations.note("base_url", f"{self._redacted(address.others[0])}"), error)
+        return True
+
+    async def _explain(self, error: ServerComplained, endpoint: str, sent: Mapping[str, Any]) -> bool:
+        """Return whether a changed request may be accepted, after a refusal that does not say why.
+
+        Raises:
+            ContextOverflow: the prompt was too long.
+            EngineSetupError: the server refuses every request.
+        """
+        alike = f"{error.complaint.status} {re.sub(r'[0-9]+', '#', error.complaint.message)[:300]}"
+        async with self._connections.get().probing:
+            if self.adaptations.apply(sent) != sent:
+                return True
+            finding = self._found.get(alike)
+            if finding is None:
+
+                async def accepts(body: Mapping[str, Any]) -> bool:
+                    try:
+                        await self._send(endpoint, body)
+                    except ServerComplained as other:
+                        if other.meaning in ("rate_limit", "server", "quota"):
+                            raise exception_of(other, self.host, self.model, self._redacted) from None
+                        return False
+                    return True
+
+                if not self._asked_context:
+                    self._context, self._asked_context = await self.context_length(), True
+                tokens = _characters(sent) / self._lengths.per_token
+                answered = self._answered["tools" in sent] > 0
+                finding = await why_refused(sent, accepts, tokens, self._context, answered)
+                if finding in ("too long", "content", "form", "everything"):
+                    self._found[alike] = finding
+        if finding == "too long":
+            raise ContextOverflow(self._redacted(error.complaint.message)[:2000]) from None
+        reason = self._redacted(error.complaint.message)[:500] or "an empty reply"
+        status = f"HTTP {error.complaint.status} from {self.host}: {reason}"
+        if finding == "everything":
+            raise EngineSetupError(
+                f"{status}. The server refuses every request, however short. Check --model {self.model!r}, "
+                "--base-url and --request, or run nlac-bench doctor --base-url"
+            ) from None
+        if finding == "tools":
+            raise EngineSetupError(f"{status}. {_NO_TOOLS}") from None
+        if finding in ("content", "form"):
+            return False
+        self._say(self.adaptations.drop(finding), error)
+        return True
+
+    async def _send(self, endpoint: str, body: Mapping[str, Any]) -> Any:
+        """Send one request and return the reply's JSON.
+
+        Raises:
+            ServerComplained: the reply is an error, whatever its status.
+            TransientFault, EngineSetupError
+        """
+        connection = self._connections.get()
+        async with connection.free:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    read = await self._read(connection, endpoint, body)
+                data = read_body(self._clean(read.decode("utf-8-sig")).encode())  # a reply may quote the key
+            except TimeoutError:
+                raise TransientFault(
+                    f"no reply within {self._timeout:g} s; increase --request-timeout, or reduce --retries "
+                    "to fail earlier",
+                    "timeout",
+                ) from None
+            except openai.APITimeoutError:
+                raise TransientFault(
+                    f"no connection to {self.host} within {CONNECT_S:g} s; check that the server is "
+                    "running and that --base-url is right",
+                    "connection",
+                ) from None
+            except openai.OpenAIError as error:
+                failure = error if isinstance(error, HttpFailure) else error.__cause__
+                if isinstance(failure, HttpFailure):
+                    body_text = failure.body.decode("utf-8", "replace")
+                    if failure.status < 400:
+                        raise redirected(failure.status, self._redacted(body_text), self.host) from None
+                    raise ServerComplained(
+                        read_complaint(failure.status, body_text, failure.retry_after)
+                    ) from None
+                cause = type(error.__cause__ or error).__name__
+                raise TransientFault(f"connection to {self.host} failed ({cause})", "connection") from None
+            except transport_errors() as error:
+                raise TransientFault(
+                    f"the connection broke during the reply ({type(error).__name__})", "connection"
+                ) from None
+            except (ValueError, RecursionError):
+                raise TransientFault("the reply is not valid JSON", "bad_reply") from None
+        if complains(data) or (failed := _failed_choice(data)):
+            raise ServerComplained(read_complaint(200, data if complains(data) else failed))
+        self._answered["tools" in body] += 1
+        return data
+
+    async def _read(self, connection: Connection, endpoint: str, body: Mapping[str, Any]) -> bytes:
+        client = connection.client
+        resource: Any = client.chat.completions if endpoint == "chat/completions" else client.completions
+        # The SDK takes other parameters as extra_body; the server receives one JSON object.
+        required = {key: body[key] for key in ("model", "messages", "prompt") if key in body}
+        extra = {key: value for key, value in body.items() if key not in required}
+        async with resource.with_streaming_response.create(**required, extra_body=extra) as response:
+            read = bytearray()
+            async for chunk in response.iter_bytes():
+                read += chunk
+                if len(read) > self._max_reply_bytes:
+                    raise TransientFault(
+                        f"the reply is longer than {self._max_reply_bytes:,} bytes", "bad_reply"
+                    )
+            return bytes(read)
+
+    def _learn_lengths(self, sent: Mapping[str, Any], data: Any) -> None:
+        usage = data.get("usage") if isinstance(data, dict) else None
+        if self._lengths.add(_characters(sent), usage):
+            self.adaptations.note("context", "the server reads only a part of long prompts")
+            warnings.warn(
+                f"{self.name} reads only a part of long prompts, as its token counts show; start it "
+                "with a longer context (Ollama: OLLAMA_CONTEXT_LENGTH), because conversations lose their "
+                "beginning",
+                stacklevel=2,
+            )
+
+
+def _failed_choice(data: Any) -> Any:
+    """Return the error inside a choice, as gateways send it if the model fails during its answer."""
+    choices = data.get("choices") if isinstance(data, dict) else None
+    if not isinstance(choices, list):
+        return None
+    return next((c["error"] for c in choices if isinstance(c, dict) and c.get("error")), None)
+
+
+def _characters(body: Mapping[str, Any]) -> int:
+    return len(str(body.get("messages", ""))) + len(str(body.get("tools", "")))

@@ -1,0 +1,127 @@
+"""Reads what a server says instead of a reply: prose, codes and names of parameters, wherever they stand.
+
+Servers agree on HTTP statuses and on little else. OpenAI sends ``{"error": {"message", "type", "param",
+"code"}}``, FastAPI ``{"detail": [{"loc", "msg"}]}``, Mistral the same as JSON in a text, Google a list of
+objects, xAI ``{"code": TEXT, "error": TEXT}``, MiniMax ``{"base_resp": {"status_code", "status_msg"}}``, and
+gateways put one of them into another. So the whole body is searched, up to limits.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nlac_bench.rollout.engines.openai.waits import asked_wait
+
+_PROSE = {
+    "message", "msg", "detail", "details", "error", "errors", "title", "reason", "description", "raw",
+    "cause", "innererror", "inner_error", "status_msg", "error_msg", "error_message", "errormessage",
+    "errmsg", "err", "statusmessage",
+}  # fmt: skip
+_CODES = {"code", "type", "status", "error_code", "errorcode", "error_type", "status_code", "err_code"}
+_PARAMS = {"param", "parameter", "field", "property", "argument", "parameter_name"}
+# A validator repeats the value that it refuses, which may be the conversation.
+_REPEATED = {"input", "ctx", "url", "request", "failed_generation", "user_id", "request_id", "headers"}
+_MOST_TEXT, _MOST_NODES, _DEEPEST = 4000, 400, 12
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """An error of a server.
+
+    Args:
+        status: of HTTP; 0 if the error came with status 200 and names no status itself.
+        message: all prose of the body.
+        codes: machine-readable names of the error, in lower case with spaces for punctuation.
+        params: the names of request fields that the body names as such, as paths (``messages.2.name``).
+        wait: seconds that the server asks to wait; None if it does not say.
+    """
+
+    status: int
+    message: str
+    codes: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    wait: float | None = None
+
+    @property
+    def text(self) -> str:
+        """Codes and prose, for searches by meaning."""
+        return f"{' '.join(self.codes)} {self.message}"
+
+
+def read_complaint(status: int, body: object, wait: float | None = None) -> Complaint:
+    """Return the error in ``body``, which is a parsed JSON value, or text.
+
+    Args:
+        status: of HTTP; 200 is replaced by the status that the body names, or 0.
+        wait: seconds to wait according to the headers; they count more than the body.
+    """
+    value = _parsed(body) if isinstance(body, str) else body
+    found: dict[str, list[str]] = {"prose": [], "code": [], "param": []}
+    for kind, text in _found(value, "message", [_MOST_NODES], 0):
+        found[kind].append(text)
+    prose, codes, params = found.values()
+    message = "; ".join(dict.fromkeys(part.strip() for part in prose if part.strip()))[:_MOST_TEXT]
+    if not message:
+        message = (body if isinstance(body, str) else json.dumps(body, default=str))[:_MOST_TEXT].strip()
+    if status == 200:
+        named = (int(code) for code in codes if code.isdecimal() and len(code) == 3)
+        status = next((code for code in named if 400 <= code <= 599), 0)
+    normal = (re.sub(r"[^a-z0-9]+", " ", _words(code).lower()).strip() for code in codes)
+    wait = asked_wait(value, message) if wait is None else wait
+    return Complaint(status, message, tuple(dict.fromkeys(filter(None, normal))), tuple(params), wait)
+
+
+def complains(data: object) -> bool:
+    """Return whether the JSON of a reply with status 200 is an error, as gateways send it."""
+    if not isinstance(data, dict) or data.get("choices"):
+        return isinstance(data, list) and len(data) == 1 and complains(data[0])
+    keys = {str(key).lower() for key in data}
+    if data.get("error") or data.get("errors") or data.get("base_resp"):
+        return True
+    return bool(keys & {"detail", "message", "msg", "code"}) and "choices" not in keys
+
+
+def _found(value: object, key: str, left: list[int], depth: int) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the text of what ``value``, found under ``key``, contains."""
+    left[0] -= 1
+    if left[0] < 0 or depth > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            lower = str(name).lower()
+            if lower == "loc" and isinstance(inner, list | tuple):
+                yield "param", ".".join(str(part) for part in inner[:12] if part not in ("body", "query"))
+            elif lower not in _REPEATED:
+                yield from _found(inner, lower, left, depth + 1)
+    elif isinstance(value, list):
+        for inner in value[:50]:
+            yield from _found(inner, key, left, depth + 1)
+    elif key in _CODES and isinstance(value, str | int) and not isinstance(value, bool):
+        yield "code", str(value)[:100]
+        if isinstance(value, str) and " " in value.strip():  # xAI's code is a sentence
+            yield "prose", value[:_MOST_TEXT]
+    elif isinstance(value, str):
+        if key in _PARAMS:
+            yield "param", value[:200]
+        elif key in _PROSE:
+            inner = _parsed(value)
+            if isinstance(inner, str):
+                yield "prose", inner[:_MOST_TEXT]
+            else:
+                yield from _found(inner, key, left, depth + 1)
+
+
+def _parsed(text: str) -> object:
+    """Return the JSON value that ``text`` is, or the text."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def _words(code: str) -> str:
+    """Separate the words of ``CamelCase``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", code)

@@ -1,0 +1,147 @@
+"""The HTTP client for a server: one for each event loop, made before the first episode."""
+
+import asyncio
+import contextlib
+import importlib
+import importlib.util
+import os
+import weakref
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import openai
+
+from nlac_bench.rollout.engines.openai.address import Address, EngineSetupError
+from nlac_bench.rollout.engines.openai.waits import header_wait
+
+CONNECT_S = 20.0
+"""Seconds to connect. A running server accepts connections at once, even if its replies take long."""
+_MAX_ERROR_BYTES = 64_000
+_VARIABLES = (
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "SSLKEYLOGFILE",
+)
+"""Environment variables that the HTTP library reads when a client is made."""
+
+
+class HttpFailure(openai.OpenAIError):
+    """A reply with an error status, its body read up to a limit; of a redirect, ``body`` is the address."""
+
+    def __init__(self, status: int, retry_after: float | None, body: bytes) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status, self.retry_after, self.body = status, retry_after, body
+
+
+@dataclass(slots=True)
+class Connection:
+    """The client and semaphore of one event loop; neither can be shared between event loops."""
+
+    client: openai.AsyncOpenAI
+    free: asyncio.Semaphore
+    probing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Connections:
+    """The connections to one server.
+
+    Servers on this machine are never reached through a proxy.
+
+    Raises:
+        EngineSetupError: no client can be made, because of an environment variable that the message names.
+    """
+
+    def __init__(self, address: Address, key: str, concurrency: int) -> None:
+        self.address, self._key, self._concurrency = address, key, concurrency
+        self._by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._spare: openai.AsyncOpenAI | None = self._client()
+
+    def get(self) -> Connection:
+        """Return the connection of the running event loop."""
+        loop = asyncio.get_running_loop()
+        connection = self._by_loop.get(loop)
+        if connection is None:
+            client, self._spare = self._spare or self._client(), None
+            connection = self._by_loop[loop] = Connection(client, asyncio.Semaphore(self._concurrency))
+        return connection
+
+    def move(self, base: str) -> None:
+        """Send later requests to ``base``."""
+        self.address = Address(base, (), self.address.query, self.address.given)
+        for connection in list(self._by_loop.values()):
+            connection.client.base_url = base
+        self._spare = None
+
+    def _client(self) -> openai.AsyncOpenAI:
+        headers = {"Accept-Encoding": "identity"}  # against decompression bombs
+        if "api-version" in self.address.query and self._key:
+            headers["api-key"] = self._key  # Azure's own header
+        try:
+            return openai.AsyncOpenAI(
+                base_url=self.address.base,
+                api_key=self._key or "none",
+                max_retries=0,  # ``Retries`` repeats requests, with jitter and typed errors
+                timeout=openai.Timeout(None, connect=CONNECT_S),
+                default_headers=headers,
+                default_query=self.address.query,
+                http_client=openai.DefaultAsyncHttpxClient(
+                    event_hooks={"response": [raise_for_status]},
+                    follow_redirects=False,  # prompts, and custom headers with keys, would go elsewhere
+                    trust_env=not self.address.loopback,
+                ),
+            )
+        except (ImportError, ValueError, OSError) as error:
+            names = [name for name in _VARIABLES if os.environ.get(name) or os.environ.get(name.lower())]
+            named = [name for name in names if _broken(name)] or names
+            raise EngineSetupError(
+                f"no HTTP client can be made for {self.address.host}: {type(error).__name__}: {error}. "
+                + (
+                    f"Correct or unset {' or '.join(named)}"
+                    if named
+                    else "Check the proxy and certificate settings"
+                )
+            ) from None
+
+
+def _broken(name: str) -> bool:
+    """Return whether the value of one variable explains why no client can be made."""
+    value = os.environ.get(name) or os.environ.get(name.lower()) or ""
+    if name.startswith("SSL_CERT"):
+        return not Path(value).exists()
+    if not name.endswith("_PROXY") or name == "NO_PROXY":
+        return False
+    if value.startswith("socks"):
+        return importlib.util.find_spec("socksio") is None
+    return not value.startswith(("http://", "https://")) and "://" in value
+
+
+async def raise_for_status(response: Any) -> None:
+    """Raise for redirects, and for errors with the beginning of the body, which the SDK would read whole."""
+    if response.status_code < 300:
+        return
+    if response.status_code < 400:
+        raise HttpFailure(response.status_code, None, response.headers.get("location", "").encode()[:500])
+    body = bytearray()
+    parts: AsyncIterator[bytes] = response.aiter_bytes()
+    async for part in parts:
+        body += part
+        if len(body) > _MAX_ERROR_BYTES:
+            break
+    raise HttpFailure(response.status_code, header_wait(dict(response.headers)), bytes(body))
+
+
+def transport_errors() -> tuple[type[BaseException], ...]:
+    """Return the HTTP library's exceptions while a body is read; openai 2 and 3 use different libraries."""
+    errors: list[type[BaseException]] = [OSError]
+    for name in ("httpx2", "httpx"):
+        with contextlib.suppress(ImportError):
+            errors.append(importlib.import_module(name).HTTPError)
+    return tuple(errors)

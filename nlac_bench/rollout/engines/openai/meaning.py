@@ -1,0 +1,231 @@
+"""Decides what an error of a server means, by the meaning of its words instead of a list of phrases.
+
+An error says that the context was too short if it speaks of what was sent (the prompt, the context, the
+messages), of an excess (too long, exceeds, at most) and of a length (tokens, context, window), and of no
+other limit: of a rate, a price, the answer alone, or the length of a name. Messages in Chinese are read too.
+"""
+
+import re
+from typing import Literal, TypeAlias
+
+from nlac_bench.rollout.engines.openai.complaint import Complaint
+
+Meaning: TypeAlias = Literal["quota", "rate_limit", "overflow", "filter", "setup", "server", "refused"]
+"""``quota``: the account is empty. ``rate_limit``: too much at present. ``overflow``: prompt and answer do
+not fit into the context. ``filter``: a content filter rejected the prompt. ``setup``: a wrong key, address or
+model. ``server``: the server failed. ``refused``: anything else about this request."""
+
+_RATE = re.compile(
+    r"\b(?:tokens?|requests?|quer\w+|inputs?)[ _](?:per|/)[ _]?(?:minute|day|second|hour|min\b|sec\b)"
+    r"|\b[TR]P[MDS]\b|\brate[ _-]?limit|\bthrottl|too many (?:concurrent |parallel )?requests"
+    r"|concurren\w+ (?:requests? )?(?:limit|quota)|限流|频率|并发"
+    r"|\bwait before\b",
+    re.IGNORECASE,
+)
+_OVERLOADED = re.compile(
+    r"\boverloaded|\b(?:at|over|insufficient|no|exceeded) capacity|capacity (?:is )?exceeded"
+    r"|resource ?_?exhausted"
+    r"|queue (?:is )?full|(?:server|system|service|model|too)s? (?:is |are )?(?:currently |too )?busy|繁忙"
+    r"|temporarily (?:unavailable|rate|limited)",
+    re.IGNORECASE,
+)
+_EMPTY_ACCOUNT = re.compile(
+    r"insufficient[ _](?:quota|balance|credits?|funds)|(?:credit|account) balance is too low"
+    r"|billing[ _](?:hard|not)"
+    r"|out of credits|requires? more credits|余额不足|欠费",
+    re.IGNORECASE,
+)
+
+_SENT = (
+    r"prompts?|inputs?|context|contexts|messages?|conversation|sessions?|chat history|sequences?"
+    r"|request(?:ed)?|body|payload"
+    r"|n_ctx|max_?model_?len|(?:total|number of|input) tokens|tokens|token (?:count|limit|length)|text"
+    r"|上下文|输入|提示词|对话|消息"
+)
+_EXCESS = (
+    r"too (?:long|large|many|big)|exceed\w*|overflow\w*|surpass\w*|over (?:the )?(?:limit|maximum)|overlength"
+    r"|(?:longer|greater|larger|bigger|more|higher) than|beyond|out of (?:context|room)|does ?n[o']t fit"
+    r"|no room"
+    r"|(?:reduce|shorten|decrease|truncate|trim)\w* (?:the |your )?"
+    r"(?:prompt|input|messages?|length|number|context|size)"
+    r"|must (?:be|have) (?:<=?|less|fewer|shorter|smaller|at most|no more|under|within)"
+    r"|cannot (?:be|have) (?:longer|more)"
+    r"|should be (?:within )?\[ ?\d|is (?:only )?\d+ tokens|(?:is|of) \d[\d,]* (?:tokens )?but|>=? ?\d"
+    r"|only supports?"
+    r"|limit(?:ed)? (?:is|of|to|:)|larger|max(?:imum)?\b[^.]{0,40}\bis\b|reached"
+    r"|超出|超过|超长|过长|超限|大于"
+)
+_LENGTH = (
+    r"tokens?|context[ _-]?(?:length|window|size|limit)?|\blengths?|window|\blong|n_ctx|max_?model_?len"
+    r"|\bsize"
+    r"|长度|上下文|超长|过长|字符"
+)
+_WORD = r"(?<![a-z])(?:{})(?![a-z])"
+_SPEAKS = [re.compile(_WORD.format(words), re.I) for words in (_SENT, _EXCESS, _LENGTH)]
+_EXCESS_OF_CONTEXT = re.compile(
+    r"context[ _-]?(?:length|window|size|limit)?\b.{0,60}(?:exceed|overflow|too (?:long|large)|full\b)"
+    r"|(?:exceed|overflow|longer than|larger than|greater than|too long for|out of).{0,60}"
+    r"\b(?:context|n_ctx|max_?model_?len)"
+    r"|max(?:imum)? (?:context|prompt|input|sequence|model) (?:length|size|len)|prompt is too long",
+    re.I | re.S,
+)
+_OUTPUT = (
+    r"max_?(?:new_?|completion_?|output_?)?tokens\w*|completion tokens|output tokens|answer|generation length"
+)
+_ONLY_OUTPUT = re.compile(_OUTPUT, re.I)
+_OF_INPUT = re.compile(
+    _WORD.format(r"prompts?|inputs?|context|messages?|conversation|sequences?|input tokens|n_ctx"
+                 r"|max_?model_?len|上下文|输入|提示词|对话"), re.I,
+)  # fmt: skip
+# Requests ask for at least one token, so a server that read less had no room left beside the prompt.
+_NO_ROOM = re.compile(
+    r"max(?:_new|_completion|_output)?_tokens\W* must be (?:at least [01]\b|greater than 0|positive"
+    r"|strictly positive)"
+    r"|max(?:_new|_completion|_output)?_tokens\W.{0,60}(?:>= 1|minimum value).{0,20} got (?:0|-\d)",
+    re.I,
+)
+_OTHER_LENGTH = re.compile(
+    r"\b(?:image(?! and text)|audio|file|video|picture|pixel|schema|metadata|function name|tool name"
+    r"|tool_?call_?id|stop sequences?"
+    r"|array too (?:long|large)"
+    r"|'?(?:name|description|id|user|key|header|url)'?:? (?:is |must |string )?too long"
+    r"|too small|n_keep|number of (?:tools|functions|images)|logit_?bias|top_?logprobs|vocab\w*|embedding)\b"
+    r"|tools?\[?\d*\]?\.|\.name\b",
+    re.I,
+)
+_OVERFLOW_CODE = re.compile(
+    r"\b(?:context|prompt|input|sequence|request|tokens?|string)\b.*\b(?:exceed\w*|too (?:long|large)"
+    r"|overflow\w*|above max length"
+    r"|limit reached|max(?:imum)? length|limit exceed\w*)|\bexceed\w* context|\bmodel max prompt tokens"
+)
+_FILTERED = re.compile(
+    r"content[_ ](?:filter|policy|management policy|moderation)|responsible ?ai|data_?inspection_?failed"
+    r"|content exists risk|safety (?:system|check|filter|settings)|\bguardrails?\b|\bmoderation"
+    r"|usage (?:guidelines|polic)|considered high risk|(?<!case[- ])\bsensitive|new_sensitive|敏感|违规"
+    r"|不安全"
+    r"|\b(?:input|prompt|content|messages?|request|text|output)\b[^.]{0,40}"
+    r"\b(?:flagged|blocked|inappropriate|unsafe|prohibited|violat\w+)\b"
+    r"|\b(?:inappropriate|unsafe|prohibited|harmful)\b[^.]{0,20}\b(?:content|input|prompt|text)\b",
+    re.IGNORECASE,
+)
+# Accounts, keys and addresses are flagged too; that is not about the prompt.
+_ACCOUNT = re.compile(
+    r"\b(?:account|organi[sz]ation|key|subscription|ip|address|project) (?:\w+ ){0,3}(?:flagged|blocked)",
+    re.I,
+)
+_COUNT = re.compile(r"\d[\d,]{1,11}")
+
+_SETUP_STATUS = (401, 403, 404)
+_PASSING_STATUS = (408, 409, 425)
+_PAUSE_STATUS = (429, 498, 503, 529)
+_FILTER_STATUS = (0, 400, 403, 422, 451)
+
+
+def meaning_of(complaint: Complaint) -> Meaning:
+    """Return what ``complaint`` means."""
+    status = complaint.status
+    if status == 402 or _EMPTY_ACCOUNT.search(complaint.text) or "insufficient quota" in complaint.codes:
+        return "quota"
+    if says_rate_limit(complaint):
+        return "rate_limit"
+    if says_overflow(complaint):
+        return "overflow"
+    if says_filtered(complaint):
+        return "filter"
+    if status in _SETUP_STATUS:
+        return "setup"
+    if status in _PASSING_STATUS or status >= 500 or status == 0:
+        return "server"
+    return "refused"
+
+
+def says_rate_limit(complaint: Complaint) -> bool:
+    """Return whether an error means that the account sends too much at present, or the server is overloaded.
+
+    Groq answers 413 with code ``rate_limit_exceeded`` where one request is larger than the tokens that the
+    account may use in a minute, which says nothing about the model's context.
+    """
+    if complaint.status in _PAUSE_STATUS or _RATE.search(complaint.text[:1500]):
+        return True
+    return (complaint.status == 0 or complaint.status >= 500) and bool(
+        _OVERLOADED.search(complaint.text[:1500])
+    )
+
+
+def says_overflow(complaint: Complaint) -> bool:
+    """Return whether an error means that the context was too short; the wording varies by server.
+
+    A server's own failure (status 500 and above) may mention contexts too, so there the message must state
+    the lengths, or say that the context is exceeded.
+    """
+    if any(_OVERFLOW_CODE.search(code) for code in complaint.codes) and not _of_other_field(complaint):
+        return True
+    if complaint.status == 413:
+        return True
+    message = re.sub(r"[`'\"*]", "", complaint.message)
+    if _NO_ROOM.search(message):
+        return True
+    if _of_other_field(complaint) or not all(words.search(message) for words in _SPEAKS):
+        return False
+    if complaint.status >= 500:
+        return len(_COUNT.findall(message)) >= 2 or bool(_EXCESS_OF_CONTEXT.search(message))
+    if _ONLY_OUTPUT.search(message) and not _OF_INPUT.search(re.sub(_OUTPUT, "", message, flags=re.I)):
+        return False  # the answer's own limit
+    return not (
+        re.search(r"\btoo small\b|\bminimum\b", message, re.I) and not _EXCESS_OF_CONTEXT.search(message)
+    )
+
+
+def says_filtered(complaint: Complaint) -> bool:
+    """Return whether an error means that a content filter rejected the prompt.
+
+    Azure answers 400 with code ``content_filter``, OpenRouter 403 with "your input was flagged", DeepSeek 400
+    with "Content Exists Risk", Alibaba 400 with ``data_inspection_failed``.
+    """
+    if complaint.status not in _FILTER_STATUS:
+        return False
+    text = complaint.text[:1500]
+    return _FILTERED.search(text) is not None and not _ACCOUNT.search(text)
+
+
+def room_left(message: str, asked: int) -> int | None:
+    """Return the number of tokens that still fit beside the prompt, if the message states the lengths.
+
+    Args:
+        asked: the largest length of the answer that the request allowed.
+    """
+    message = re.sub(r"[`'\"*]", "", message)
+    numbers = [int(number.replace(",", "")) for number in _COUNT.findall(message)]
+    prompt = next((int(g.replace(",", "")) for m in _PROMPT.finditer(message) for g in m.groups() if g), None)
+    if prompt is None:
+        prompt = next((n for n in numbers if n != asked and n + asked in numbers), None)
+    limit = _LIMIT.search(message)
+    if prompt is None or limit is None:
+        return None
+    return int(next(filter(None, limit.groups())).replace(",", "")) - prompt
+
+
+_LIMIT = re.compile(
+    r"(?:maximum|max|available)?\s*(?:context|model)\s*(?:length|len|window|size)\s*"
+    r"(?:is|of|:|=|\()\s*(?:only )?\(?(\d[\d,]{0,11})"
+    r"|must be <= ?(\d[\d,]{0,11})|(?:limit|maximum) (?:is|of) (\d[\d,]{0,11})",
+    re.I,
+)
+_PROMPT = re.compile(
+    r"(\d[\d,]{0,11}) (?:tokens )?(?:in|from) (?:the |your )?(?:input |prompt )?(?:messages|prompt)"
+    r"|(?:has|contains)(?: at least)? (\d[\d,]{0,11}) (?:input )?tokens|(\d[\d,]{0,11}) inputs? tokens",
+    re.I,
+)
+
+
+def _of_other_field(complaint: Complaint) -> bool:
+    """Return whether an error is about the length of something else than the conversation."""
+    for param in complaint.params:
+        last = param.replace("[", ".").rstrip("]").split(".")[-1].lower()
+        if (
+            "." in param
+            and last not in ("content", "text", "messages", "input", "prompt")
+            and not last.isdecimal()
+        ):
+            return True
+    return _OTHER_LENGTH.search(complaint.message) is not None

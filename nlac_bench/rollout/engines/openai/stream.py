@@ -1,0 +1,117 @@
+"""Joins the events of a streamed reply to the JSON of a reply that was sent whole."""
+
+import json
+from typing import Any
+
+from nlac_bench.rollout.engines.backoff import TransientFault
+
+_TEXTS = ("content", "refusal", "arguments", "text")
+
+
+def read_body(body: bytes) -> Any:
+    """Return the JSON of a reply, which is one value or a stream of server-sent events.
+
+    Raises:
+        ValueError: it is neither.
+        TransientFault: a stream broke off.
+    """
+    text = body.decode("utf-8-sig")
+    if text.lstrip()[:1] in ("{", "[", "") or not _events(text):
+        return json.loads(text)
+    return _joined(_events(text))
+
+
+def _events(text: str) -> list[str]:
+    """Return the data of each event; comments such as ``: PROCESSING`` and other fields are skipped."""
+    events: list[str] = []
+    lines: list[str] = []
+    for line in [*text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]:
+        if line.startswith("data:"):
+            lines.append(line[5:].removeprefix(" "))
+        elif not line and lines:
+            events.append("\n".join(lines))
+            lines = []
+    return events
+
+
+def _joined(events: list[str]) -> Any:
+    whole: dict[str, Any] = {}
+    choices: dict[int, dict[str, Any]] = {}
+    done = False
+    for event in events:
+        if event.strip() == "[DONE]":
+            done = True
+            continue
+        chunk = json.loads(event)
+        if not isinstance(chunk, dict):
+            raise ValueError("an event of the stream is not a JSON object")
+        if chunk.get("error") or (chunk.get("code") and "choices" not in chunk):
+            return chunk  # an error of the server, as in a reply that is sent whole
+        for choice in chunk.pop("choices", None) or ():
+            _add(choices.setdefault(int(choice.get("index") or 0), {}), choice)
+        whole |= {key: value for key, value in chunk.items() if value is not None}
+    whole["choices"] = [choices[index] for index in sorted(choices)]
+    if not done and not any(choice.get("finish_reason") for choice in whole["choices"]):
+        raise TransientFault("the stream ended before the reply was complete", "connection")
+    return whole
+
+
+def _add(choice: dict[str, Any], chunk: dict[str, Any]) -> None:
+    for key, value in chunk.items():
+        if key in ("delta", "message") and isinstance(value, dict):
+            _merge(choice.setdefault("message", {}), value)
+        elif key == "text" and isinstance(value, str):
+            choice["text"] = choice.get("text", "") + value
+        elif key == "logprobs" and isinstance(value, dict):
+            logprobs = choice.setdefault("logprobs", {})
+            for name, listed in value.items():
+                if isinstance(listed, list):
+                    logprobs[name] = [*(logprobs.get(name) or ()), *listed]
+        elif key == "token_ids" and isinstance(value, list):
+            choice["token_ids"] = [*(choice.get("token_ids") or ()), *value]
+        elif value is not None:
+            choice[key] = value
+
+
+def _merge(message: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add ``delta``: texts are appended, the parts of tool calls joined by their index."""
+    for key, value in delta.items():
+        old = message.get(key)
+        if value is None:
+            continue
+        if key == "tool_calls" and isinstance(value, list):
+            _merge_calls(message.setdefault("tool_calls", []), value)
+        elif isinstance(value, dict):
+            if not isinstance(old, dict):
+                old = message[key] = {}
+            _merge(old, value)
+        elif isinstance(value, list):
+            message[key] = [*(old if isinstance(old, list) else ()), *value]
+        elif (
+            isinstance(value, str)
+            and isinstance(old, str)
+            and (key in _TEXTS or "reason" in key or "think" in key)
+        ):
+            message[key] = old + value
+        elif old is None or value != "":
+            message[key] = value
+
+
+def _merge_calls(calls: list[Any], parts: list[Any]) -> None:
+    for part in parts:
+        if not isinstance(part, dict):
+            calls.append(part)
+            continue
+        index, name = part.get("index"), part.get("id")
+        same = None
+        if index is not None:
+            same = next((c for c in calls if isinstance(c, dict) and c.get("index") == index), None)
+            # Gemini and Ollama number every call of a message 0, but give each an id of its own.
+            if same is not None and name and same.get("id") not in (None, "", name):
+                same = None
+        elif calls and not name and not (part.get("function") or {}).get("name"):
+            same = calls[-1]
+        if same is None:
+            same = {}
+            calls.append(same)
+        _merge(same, part)

@@ -1,0 +1,420 @@
+"""OpenAIEngine and servers that differ: limits, addresses, proxies, streams, thoughts, errors in replies."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from nlac_bench.rollout.engines.backoff import Pause, Retries, TransientFault
+from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling, ToolCall
+from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
+from nlac_bench.rollout.engines.openai.failures import EngineSetupError
+from tests.rollout.fault_server import FaultServer, Reply, completion
+
+HELLO = [{"role": "user", "content": "hi"}]
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object", "properties": {}}}}
+CALL = {"id": "c1", "type": "function", "function": {"name": "get", "arguments": "{}"}}
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*requests are changed")
+
+
+def ask(
+    answer: Callable[[str, dict[str, Any]], Reply],
+    *conversations: Sequence[dict[str, Any]],
+    tools: Sequence[Any] = (),
+    path: str | None = None,
+    **options: Any,
+) -> tuple[list[Sample], FaultServer, OpenAIEngine]:
+    """Ask each conversation in turn."""
+
+    async def run() -> tuple[list[Sample], FaultServer, OpenAIEngine]:
+        async with FaultServer(answer).running() as server:
+            url = server.url if path is None else server.url.removesuffix("/v1") + path
+            retries = Retries(attempts=2, first=0.01, max_wait=0)
+            engine = OpenAIEngine("m", base_url=url, **{"retries": retries, "timeout": 20, **options})
+            samples = []
+            for messages in conversations or [HELLO]:
+                samples += await engine.sample(SampleRequest(messages=messages, tools=tools, seed=3))
+            return samples, server, engine
+
+    return asyncio.run(run())
+
+
+def refused(message: str = "no", status: int = 400, headers: str = "") -> Reply:
+    return status, {"error": {"message": message}}, headers
+
+
+# --- rate limits ----------------------------------------------------------------------------
+
+
+def test_a_rate_limit_costs_no_episode_and_no_attempt() -> None:
+    """Ten requests a quarter of a second; twenty conversations of three turns, and one attempt for each."""
+    window, accepted = 0.25, [0.0]
+
+    def answer(_path: str, _body: dict[str, Any]) -> Reply:
+        now = time.monotonic()
+        accepted[:] = [at for at in accepted if at > now - window]
+        if len(accepted) >= 10:
+            return refused("slow down", 429, f"retry-after-ms: {window * 1000}\r\n")
+        accepted.append(now)
+        return completion("yes")
+
+    async def run() -> FaultServer:
+        async with FaultServer(answer).running() as server:
+            retries = Retries(attempts=1, first=0.01, longest=0.05, max_wait=60)
+            engine = OpenAIEngine("m", base_url=server.url, retries=retries)
+
+            async def episode() -> None:
+                for _ in range(3):
+                    await engine.sample(SampleRequest(messages=HELLO))
+
+            await asyncio.gather(*(episode() for _ in range(20)))
+            return server
+
+    assert asyncio.run(run()).served["none"] >= 60
+
+
+def test_all_requests_to_a_server_wait_together() -> None:
+    async def run() -> list[str]:
+        pause, order = Pause(), []
+
+        async def refused_once() -> str:
+            if "refused" not in order:
+                order.append("refused")
+                pause.extend(0.05)
+                raise TransientFault("slow down", "rate_limit", 0.05)
+            order.append("first")
+            return ""
+
+        async def other() -> str:
+            order.append("second" if time.monotonic() >= began + 0.05 else "too early")
+            return ""
+
+        began, retries = time.monotonic(), Retries(attempts=1, first=0.001, max_wait=10)
+        await asyncio.gather(retries.run("a", refused_once, pause), retries.run("b", other, pause))
+        return order
+
+    order = asyncio.run(run())
+    assert order[0] == "refused" and "too early" not in order and set(order[1:]) == {"first", "second"}
+
+
+def test_a_wait_that_is_too_long_is_not_waited_for() -> None:
+    limit = refused("come back tomorrow", 429, "Retry-After: 86400\r\n")
+    with pytest.raises(EngineError, match=r"86,400 s, longer than --max-wait"):
+        ask(lambda *_: limit, retries=Retries(attempts=5, max_wait=900))
+
+
+def test_a_server_that_only_refuses_is_given_up_after_the_longest_wait() -> None:
+    with pytest.raises(EngineError, match="failed 2 times") as caught:
+        ask(lambda *_: refused("overloaded", 503), retries=Retries(attempts=2, first=0.01, max_wait=0.2))
+    assert caught.value.kind == "rate_limit"
+
+
+# --- refusals of everything -------------------------------------------------------------------
+
+
+def test_a_server_that_refuses_everything_alike_stops_the_run_at_once() -> None:
+    server_of: list[FaultServer] = []
+
+    async def run() -> None:
+        async with FaultServer(lambda *_: refused("Your plan has ended")).running() as server:
+            server_of.append(server)
+            engine = OpenAIEngine("m", base_url=server.url)
+            await engine.sample(SampleRequest(messages=HELLO, seed=1))
+
+    with pytest.raises(EngineSetupError, match=r"Your plan has ended.*refuses every request"):
+        asyncio.run(run())
+    assert len(server_of[0].requests) <= 3
+
+
+@pytest.mark.parametrize("name", ["temperature", "seed", "max_tokens"])
+def test_a_field_that_no_message_names_is_found(name: str) -> None:
+    answer = lambda _path, body: refused("Bad Request") if name in body else completion("yes")  # noqa: E731
+    samples, server, engine = ask(answer, HELLO, HELLO)
+    assert [s.text for s in samples] == ["yes", "yes"] and engine.adapted == {name: "left out"}
+    assert name not in server.requests[-1]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        "m does not support tools",
+        "No endpoints found that support tool use.",
+        "Bad Request",
+    ],
+)
+def test_a_server_without_tools_is_refused_with_what_to_use_instead(message: str) -> None:
+    status = 404 if "endpoints" in message else 400
+    answer = lambda _path, body: refused(message, status) if "tools" in body else completion("yes")  # noqa: E731
+    with pytest.raises(EngineSetupError, match="use --agent react"):
+        ask(answer, tools=[TOOL])
+    assert ask(answer)[0][0].text == "yes"
+
+
+def test_values_that_a_server_does_not_accept() -> None:
+    """TGI has no temperature 0, and others none above 1; many have no ``n``."""
+
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        if body["temperature"] <= 0:
+            return refused("Input validation error: `temperature` must be strictly positive", 422)
+        if body["temperature"] > 1:
+            return refused("temperature must be between 0 and 1")
+        return refused("'n' : number must be at most 1") if "n" in body else completion("yes")
+
+    async def run(sampling: Sampling, n: int) -> tuple[int, dict[str, str], float]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url, retries=Retries(attempts=1))
+            samples = await engine.sample(SampleRequest(messages=HELLO, sampling=sampling, n=n))
+            return len(samples), engine.adapted, server.requests[-1]["temperature"]
+
+    assert asyncio.run(run(Sampling(temperature=0), 1)) == (1, {"temperature": "0.01 instead of 0"}, 0.01)
+    assert asyncio.run(run(Sampling(temperature=1.5), 1)) == (1, {"temperature": "1 instead of 1.5"}, 1.0)
+    assert asyncio.run(run(Sampling(temperature=1), 3)) == (3, {"n": "left out"}, 1)
+
+
+@pytest.mark.filterwarnings("ignore:.*reads only a part")
+@pytest.mark.parametrize(
+    ("tokens", "cut"),
+    [
+        (lambda characters: characters // 4, False),
+        (lambda characters: min(characters // 4, 900), True),
+        (lambda characters: min(characters // 4, 900 - characters % 7), True),
+    ],
+)
+def test_prompts_that_a_server_cuts_silently_are_noticed(tokens: Callable[[int], int], cut: bool) -> None:
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        used = {"prompt_tokens": tokens(len(body["messages"][0]["content"])), "completion_tokens": 2}
+        return {**completion("yes"), "usage": used}
+
+    prompts = [
+        [{"role": "user", "content": "word " * words}] for words in (500, 600, 700, 720, 800, 1500, 4000)
+    ]
+    assert ("context" in ask(answer, *prompts)[2].adapted) is cut
+
+
+# --- addresses, proxies -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ("/v1/chat/completions", "/v1"), ("/v1/", "/v1"), ("", "/v1"), ("/", "/v1"), ("", ""),
+        ("/api", "/api"), ("/api", "/api/v1"), (" ", "/v1"), ("/v1/models", "/v1"),
+        ("/openai/deployments/m?api-version=2", "/openai/deployments/m"),
+    ],
+)  # fmt: skip
+def test_an_address_is_corrected(given: str, known: str) -> None:
+    def answer(path: str, _body: dict[str, Any]) -> Reply:
+        return (
+            completion("yes")
+            if path.partition("?")[0] == f"{known}/chat/completions"
+            else refused("Not Found", 404)
+        )
+
+    (sample,), server, engine = ask(answer, path=given)
+    assert sample.text == "yes" and len(server.requests) <= 2
+    assert ("base_url" in engine.adapted) is (len(server.requests) == 2)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["localhost:8000", "ftp://x/v1", "http://", "http://a b/v1", "http://x:99999/v1"]
+)
+def test_what_is_no_address_is_explained(wrong: str) -> None:
+    with pytest.raises(
+        EngineSetupError, match=r"--base-url .* is not a server address: .*; write it as http"
+    ):
+        OpenAIEngine("m", base_url=wrong)
+
+
+def test_a_missing_model_is_no_wrong_route() -> None:
+    with pytest.raises(EngineSetupError, match=r"--model 'm'"):
+        ask(lambda *_: refused("The model `m` does not exist", 404), path="")
+
+
+def test_this_machine_is_never_reached_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert ask(lambda *_: completion("yes"))[0][0].text == "yes"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALL_PROXY", "gopher://127.0.0.1:9"),
+        ("HTTPS_PROXY", "socks5://127.0.0.1:9"),
+        ("SSL_CERT_FILE", "/no/such/file"),
+    ],
+)
+def test_a_wrong_proxy_or_certificate_is_one_error_before_the_first_episode(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(EngineSetupError, match=rf"Correct or unset {name}$"):
+        OpenAIEngine("m", base_url="https://models.example/v1")
+
+
+# --- what the server sent goes back ----------------------------------------------------------------
+
+
+def test_thoughts_and_signatures_go_back_to_the_server_that_sent_them_and_to_no_other() -> None:
+    signed = {**CALL, "extra_content": {"google": {"thought_signature": "sig"}}}
+
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        if len(body["messages"]) > 1:
+            return completion("done")
+        return completion("", tool_calls=[signed], reasoning_content="hm", reasoning_details=[{"text": "hm"}])
+
+    made = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    later: list[dict[str, Any]] = [*HELLO, made, {"role": "tool", "tool_call_id": "c1", "content": "7"}]
+    _, server, _ = ask(answer, HELLO, later, tools=[TOOL])
+    back = server.requests[1]["messages"][1]
+    assert back == {
+        **made,
+        "tool_calls": [signed],
+        "reasoning_content": "hm",
+        "reasoning_details": [{"text": "hm"}],
+    }
+    assert made == {"role": "assistant", "content": "", "tool_calls": [CALL]}, (
+        "the caller's message is not changed"
+    )
+    _, other, _ = ask(answer, later, tools=[TOOL])
+    assert other.requests[0]["messages"][1] == made
+    # The same text in another conversation is another reply.
+    elsewhere: list[dict[str, Any]] = [{"role": "user", "content": "other"}, *later[1:]]
+    _, server, _ = ask(answer, HELLO, elsewhere, tools=[TOOL])
+    assert server.requests[1]["messages"][1] == made
+
+
+# --- replies ---------------------------------------------------------------------------------
+
+
+def choice(**changes: Any) -> dict[str, Any]:
+    made = completion("hello")
+    made["choices"][0].update(changes)
+    return made
+
+
+def test_a_call_in_other_forms_is_understood() -> None:
+    as_object = {**CALL, "function": {"name": "get", "arguments": {"id": "é"}}}
+    assert ask(lambda *_: completion(None, tool_calls=[as_object]))[0][0].tool_calls == (
+        ToolCall("get", '{"id": "é"}', "c1"),
+    )
+    legacy = choice(
+        message={"content": None, "function_call": {"name": "get", "arguments": "{}"}},
+        finish_reason="function_call",
+    )
+    (sample,), *_ = ask(lambda *_: legacy)
+    assert (sample.finish, sample.tool_calls) == ("tool_calls", (ToolCall("get", "{}"),))
+
+
+@pytest.mark.parametrize("finish", [None, "", " "])
+def test_a_reply_that_does_not_say_why_it_ended(finish: str | None) -> None:
+    assert ask(lambda *_: choice(finish_reason=finish))[0][0].finish == "stop"
+    full = {**choice(finish_reason=finish), "usage": {"completion_tokens": 1024}}
+    assert ask(lambda *_: full)[0][0].finish == "length"
+    called = choice(message={"content": None, "tool_calls": [CALL]}, finish_reason=finish)
+    assert ask(lambda *_: called)[0][0].finish == "tool_calls"
+    with pytest.raises(EngineError, match="is empty"):
+        ask(lambda *_: choice(message={"content": ""}, finish_reason=finish))
+
+
+TOO_LONG = "This model's maximum context length is 100 tokens. However, your messages resulted in 400 tokens."
+
+
+RAW = {"raw": json.dumps({"error": {"message": TOO_LONG}})}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": TOO_LONG, "code": 400}},
+        {"error": TOO_LONG, "choices": None},
+        {"choices": [], "error": {"code": 400, "message": "Provider returned error", "metadata": RAW}},
+        choice(error={"code": 400, "message": TOO_LONG}, finish_reason="error"),
+        [{"error": {"code": 400, "message": TOO_LONG, "status": "INVALID_ARGUMENT"}}],
+        "data: " + json.dumps({"error": {"message": TOO_LONG, "code": 400}}) + "\n\n",
+    ],
+)  # fmt: skip
+def test_an_error_inside_a_reply_is_read_by_the_same_rules(body: Any) -> None:
+    assert ask(lambda *_: body)[0][0].finish == "context_overflow"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"error": {"message": "upstream died", "code": 502}}, "server"),
+        ({"choices": None, "error": "something else"}, "bad_reply"),
+        (choice(error={"code": 429, "message": "rate limited"}, finish_reason="error"), "rate_limit"),
+        ({"detail": "queue is full"}, "rate_limit"),
+    ],
+)
+def test_a_failure_inside_a_reply_is_no_result(body: Any, kind: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        ask(lambda *_: body)
+    assert caught.value.kind == kind
+
+
+def events(*chunks: dict[str, Any], done: bool = True) -> str:
+    made = [f": PROCESSING\r\n\r\ndata:{json.dumps(chunk)}\r\n\r\n" for chunk in chunks]
+    return "".join(made) + ("data: [DONE]\n\n" if done else "")
+
+
+def delta(finish: str | None = None, **parts: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": parts, "finish_reason": finish}], "usage": None}
+
+
+def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
+    part = {"index": 0, "function": {"arguments": '"7"}'}}
+    first = {"index": 0, "id": "c1", "type": "function", "function": {"name": "get", "arguments": '{"id": '}}
+    text = events(
+        delta(role="assistant", reasoning_content="h"), delta(reasoning_content="m"), delta(content="so "),
+        delta(content="on"), delta(tool_calls=[first]), delta(tool_calls=[part]), delta("tool_calls"),
+        {"choices": [], "usage": {"prompt_tokens": 4, "completion_tokens": 2}},
+    )  # fmt: skip
+    (sample,), server, _ = ask(lambda *_: text, extra={"stream": True})
+    assert server.requests[0]["stream"] is True
+    assert server.requests[0]["stream_options"] == {"include_usage": True}
+    assert (sample.text, sample.finish) == ("so on", "tool_calls")
+    assert sample.tool_calls == (ToolCall("get", '{"id": "7"}', "c1"),)
+    assert (sample.usage.prompt_tokens, sample.usage.completion_tokens) == (4, 2)
+    # Two calls with the same index and other ids, as Gemini numbers them.
+    twice = events(
+        delta("stop", tool_calls=[first | {"function": CALL["function"]}, {**CALL, "index": 0, "id": "c2"}])
+    )
+    assert [call.id for call in ask(lambda *_: twice)[0][0].tool_calls] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        events(delta(content="half"), done=False),
+        "data: {\n\n",
+        "data: 7\n\n",
+        events(delta("error", content="x")),
+    ],
+)
+def test_a_stream_that_breaks_is_a_fault(text: str) -> None:
+    with pytest.raises(EngineError, match="failed 2 times"):
+        ask(lambda *_: text)
+
+
+def test_the_lengths_in_a_message_say_how_much_room_is_left() -> None:
+    message = (
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. "
+        "Given: 4000 `inputs` tokens and 200 `max_new_tokens`"
+    )
+
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        return refused(message, 422) if body["max_tokens"] > 96 else completion("yes")
+
+    async def run() -> list[Sample]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url, retries=Retries(attempts=1, max_wait=0))
+            return await engine.sample(SampleRequest(messages=HELLO, sampling=Sampling(max_tokens=200)))
+
+    assert [sample.text for sample in asyncio.run(run())] == ["yes"]

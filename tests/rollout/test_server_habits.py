@@ -1,0 +1,157 @@
+"""What real servers refuse, in their own words, over HTTP: ``servers/habits.jsonl``.
+
+Each line is a server, what it refuses, and the body of its error as users of many programs have reported it.
+Lines with ``held_out`` were collected after the rules had been written.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.rollout.engines.backoff import Retries
+from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling
+from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
+from nlac_bench.rollout.engines.openai.failures import EngineSetupError
+from tests.rollout.fault_server import FaultServer, Reply, completion
+
+HABITS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "servers" / "habits.jsonl").read_text(encoding="utf-8").splitlines()
+]
+LONG = "Please count the green and the blue pebbles. " * 100
+STREAMED = "".join(
+    f"data: {json.dumps({'choices': [{'index': 0, 'delta': delta, 'finish_reason': end}]})}\n\n"
+    for delta, end in (({"role": "assistant", "content": "hel"}, None), ({"content": "lo"}, "stop"))
+)  # fmt: skip
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*requests are changed")
+
+
+def of(kind: str) -> Any:
+    rows = [row for row in HABITS if row["kind"] == kind]
+    return pytest.mark.parametrize("habit", rows, ids=[row["server"] for row in rows])
+
+
+def error(habit: dict[str, Any]) -> Reply:
+    headers = "".join(f"{name}: {value}\r\n" for name, value in habit.get("headers", {}).items())
+    return habit.get("status", 400), habit["body"], headers
+
+
+def ask(
+    answer: Callable[[dict[str, Any]], Reply], *messages: dict[str, Any]
+) -> tuple[Sample, FaultServer, OpenAIEngine]:
+    async def run() -> tuple[Sample, FaultServer, OpenAIEngine]:
+        async with FaultServer(lambda _path, body: answer(body)).running() as server:
+            engine = OpenAIEngine(
+                "m", base_url=server.url, retries=Retries(attempts=1, first=0.001, max_wait=0), timeout=20
+            )
+            request = SampleRequest(
+                messages=messages or [{"role": "user", "content": "hi"}], seed=1,
+                sampling=Sampling(temperature=0.5, top_p=0.9, max_tokens=1024, stop=("\n",)),
+            )  # fmt: skip
+            (sample,) = await engine.sample(request)
+            return sample, server, engine
+
+    return asyncio.run(run())
+
+
+def has(body: dict[str, Any], habit: dict[str, Any]) -> bool:
+    """Return whether the server of ``habit`` refuses ``body``."""
+    name = habit["field"]
+    if name == "!stream":
+        return not body.get("stream")
+    if name == "system":
+        return any(message["role"] == "system" for message in body["messages"])
+    if name.startswith("messages."):
+        return any(name.partition(".")[2] in message for message in body["messages"])
+    return name in body and body[name] > habit["above"] if "above" in habit else name in body
+
+
+@of("field")
+def test_a_field_that_a_server_refuses_is_changed_once_and_recorded(habit: dict[str, Any]) -> None:
+    history = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "yes"},
+        {"role": "user", "content": "why?"},
+    ]
+
+    async def run() -> tuple[list[Sample], FaultServer, OpenAIEngine]:
+        def answer(_path: str, body: dict[str, Any]) -> Reply:
+            if has(body, habit):
+                return error(habit)
+            return STREAMED if body.get("stream") else completion("yes", reasoning_content="hm")
+
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine(
+                "m", base_url=server.url, retries=Retries(attempts=1, max_wait=0), token_data="logprobs",
+                extra={"parallel_tool_calls": False},
+            )  # fmt: skip
+            sampling = Sampling(temperature=0.5, top_p=0.9, max_tokens=1024, stop=("\n",))
+            samples = []
+            for messages in (history[:2], history, history):
+                samples += await engine.sample(SampleRequest(messages=messages, seed=1, sampling=sampling))
+            return samples, server, engine
+
+    samples, server, engine = asyncio.run(run())
+    assert {sample.text for sample in samples} <= {"yes", "hello"}
+    name = {"!stream": "stream", "system": "system message"}.get(habit["field"], habit["field"])
+    told = engine.adapted
+    assert list(told) == [name] and told[name] in (habit["adapted"], "left out")
+    assert sum(has(body, habit) for body in server.requests) <= (6 if habit.get("held_out") else 1)
+    assert not has(server.requests[-1], habit)
+
+
+@of("overflow")
+def test_a_context_that_is_full_ends_the_episode_and_is_scored(habit: dict[str, Any]) -> None:
+    def answer(body: dict[str, Any]) -> Reply:
+        return error(habit) if len(json.dumps(body["messages"])) > 2000 else completion("hello")
+
+    sample, server, _ = ask(answer, {"role": "user", "content": LONG})
+    assert (sample.finish, sample.text) == ("context_overflow", "")
+    assert len(server.requests) <= 4
+
+
+@of("not overflow")
+def test_other_refusals_are_no_overflow(habit: dict[str, Any]) -> None:
+    """The server refuses what this conversation contains, whatever its length."""
+
+    def answer(body: dict[str, Any]) -> Reply:
+        return error(habit) if "pebbles" in json.dumps(body["messages"]) else completion("hello")
+
+    with pytest.raises((EngineError, EngineSetupError)):
+        ask(answer, {"role": "user", "content": LONG})
+
+
+@of("filter")
+def test_a_content_filter_is_understood(habit: dict[str, Any]) -> None:
+    sample, server, _ = ask(lambda _body: error(habit))
+    assert sample.finish == "content_filter" and len(server.requests) == 1
+
+
+@of("wait")
+def test_a_rate_limit_pauses_for_as_long_as_the_server_asks(
+    habit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float | None] = []
+
+    def wait(_self: Retries, _failures: int, retry_after: float | None, *_: object) -> float:
+        asked.append(retry_after)
+        return 0.001
+
+    monkeypatch.setattr(Retries, "wait", wait)
+    refusals = iter([True] * 8 + [False])
+
+    async def run() -> Sample:
+        answer = lambda _path, _body: error(habit) if next(refusals) else completion("hello")  # noqa: E731
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url, retries=Retries(attempts=1))
+            (sample,) = await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
+            return sample
+
+    assert asyncio.run(run()).text == "hello"
+    assert asked == [pytest.approx(habit["seconds"])] * 8

@@ -1,0 +1,192 @@
+"""Native tool calls: what each family's template writes is read back, and nothing else is."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import pytest
+
+from nlac_bench.envs.call_markers import call_marker
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.engines import template_trial
+from nlac_bench.rollout.engines.engine import ToolCall
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.rollout.engines.tool_calls import parse_tool_calls, sampled_calls
+from nlac_bench.rollout.engines.tool_support import tool_problem
+
+TOOLS = [{
+    "type": "function",
+    "function": {
+        "name": "get",
+        "parameters": {"type": "object", "properties": {
+            "id": {"type": "string"}, "n": {"type": "integer"},
+            "of": {"type": "object"}, "on": {"type": "boolean"},
+        }},
+    },
+}]  # fmt: skip
+ARGUMENTS = {"id": '7 "é"\n<b>', "n": 3, "of": {"a": [1]}, "on": True}
+
+BEGIN = (
+    "{%- if tools %}<|im_start|>tools {{ tools | tojson }}<|im_end|>{% endif %}{%- for message in messages %}"
+)
+HEAD = "<|im_start|>{{ message.role }} {{ message.content }}"
+END = "<|im_end|>{%- endfor %}{%- if add_generation_prompt %}<|im_start|>assistant {% endif %}"
+NAME, GIVEN = "{{ call.function.name }}", "{{ call.function.arguments | tojson }}"
+EACH = "{%- for key, value in call.function.arguments | items %}"
+VALUE = "{{ value if value is string else value | tojson }}"
+FAMILIES = {
+    # family: what its template writes for a call
+    "Hermes": "<tool_call>\n{{ call.function | tojson }}\n</tool_call>",
+    "Qwen 3.5": f"<tool_call>\n<function={NAME}>\n{EACH}<parameter={{{{ key }}}}>\n{VALUE}\n</parameter>\n"
+    "{% endfor %}</function>\n</tool_call>",
+    "GLM": f"<tool_call>{NAME}\n{EACH}<arg_key>{{{{ key }}}}</arg_key>\n<arg_value>{VALUE}</arg_value>\n"
+    "{% endfor %}</tool_call>",
+    "Llama": f'{{{{ \'{{"name": "\' }}}}{NAME}", "parameters": {GIVEN}}}',
+    "Llama, python tag": f'<|python_tag|>{{{{ \'{{"name": "\' }}}}{NAME}", "parameters": {GIVEN}}}<|eom_id|>',
+    "Mistral": f'[TOOL_CALLS] [{{{{ \'{{"name": "\' }}}}{NAME}", "arguments": {GIVEN}, '
+    '"id": "{{ call.id[-9:] }}"}]</s>',
+    "Mistral 2025": f"[TOOL_CALLS]{NAME}[ARGS]{GIVEN}</s>",
+    "Mistral, id": f"[TOOL_CALLS]{NAME}[CALL_ID]{{{{ call.id }}}}[ARGS]{GIVEN}",
+    "DeepSeek V3": f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{NAME}\n"
+    f"```json\n{GIVEN}\n```"
+    "<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+    # Its template joins the JSON text of the arguments to other text.
+    "DeepSeek V3.1": f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{NAME}<｜tool▁sep｜>"
+    "{{ '' + call.function.arguments }}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "DeepSeek V3.2": f'<｜DSML｜function_calls>\n<｜DSML｜invoke name="{NAME}">\n{EACH}<｜DSML｜parameter '
+    f'name="{{{{ key }}}}" string="{{{{ \'true\' if value is string else \'false\' }}}}">{VALUE}'
+    "</｜DSML｜parameter>\n"
+    "{% endfor %}</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    # Its template writes the id of the call, which has the name in it.
+    "Kimi": "<|tool_calls_section_begin|><|tool_call_begin|>{{ call.id }}<|tool_call_argument_begin|>"
+    f"{GIVEN}<|tool_call_end|><|tool_calls_section_end|>",
+    "MiniMax": f'<minimax:tool_call>\n<invoke name="{NAME}">\n{EACH}<parameter name="{{{{ key }}}}">{VALUE}'
+    "</parameter>\n"
+    "{% endfor %}</invoke>\n</minimax:tool_call>",
+    "gpt-oss": f"<|channel|>commentary to=functions.{NAME} <|constrain|>json<|message|>{GIVEN}<|call|>",
+    "Gemma 4": f"<|tool_call>call:{NAME}{{{{ '{{' }}}}{EACH}{{{{ key }}}}:{{{{ '<|\"|>' ~ value ~ '<|\"|>' "
+    "if value is string else value | tojson }}{{ ',' if not loop.last }}{% endfor %}{{ '}' }}<tool_call|>",
+    "Granite": "<|tool_call|>[{{ call.function | tojson }}]",
+    "Jamba": "<tool_calls>[{{ call.function | tojson }}]</tool_calls>",
+}  # fmt: skip
+
+
+class Rendered:
+    """A tokenizer of which only the chat template is used."""
+
+    name_or_path = "stub"
+
+    def __init__(self, template: str) -> None:
+        self.chat_template = template
+
+    def apply_chat_template(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Any,
+        tokenize: bool,
+        add_generation_prompt: bool,
+    ) -> str:
+        made = template_trial._environment().from_string(self.chat_template)
+        return made.render(messages=messages, tools=tools, add_generation_prompt=add_generation_prompt)
+
+
+def problem(template: str) -> str | None:
+    return tool_problem(cast(Tokenizer, Rendered(template)))
+
+
+def template(call: str, head: str = HEAD) -> str:
+    return f"{BEGIN}{head}{{%- for call in message.tool_calls or [] %}}{call}{{%- endfor %}}{END}"
+
+
+def written(call: str, arguments: Any, call_id: str = "call00000") -> str:
+    made = {"id": call_id, "type": "function", "function": {"name": "get", "arguments": arguments}}
+    return template_trial._environment().from_string(call).render(call=made)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_a_template_writes_is_read_back(family: str) -> None:
+    call_id = "functions.get:0" if family == "Kimi" else "call00000"
+    arguments = json.dumps(ARGUMENTS) if family == "DeepSeek V3.1" else ARGUMENTS
+    text = written(FAMILIES[family], arguments, call_id)
+    rest, calls = parse_tool_calls(text if family == "Llama" else f"Let me see.{text}", TOOLS)
+    assert rest == ("" if family == "Llama" else "Let me see."), text
+    assert [(call.name, json.loads(call.arguments), call.id) for call in calls] == [
+        ("get", ARGUMENTS, call_id)
+    ]
+    assert family == "Llama" or call_marker(text) is not None
+    assert problem(template(FAMILIES[family])) is None
+
+
+def test_templates_that_are_refused_and_why() -> None:
+    hermes = FAMILIES["Hermes"]
+    assert "name of the tool" in str(problem(template(hermes).replace("{{ tools | tojson }}", "")))
+    assert "parameters" in str(problem(template(hermes).replace("tools | tojson", "tools[0].function.name")))
+    assert "a call does not" in str(problem(template("")))
+    assert "arguments of a call" in str(problem(template(NAME)))
+    assert "cannot be read back" in str(problem(template(f"CALL {NAME} WITH {GIVEN}")))
+    assert "cannot be read back" in str(problem(template("<tool_call>{{ call.function }}</tool_call>")))
+    for role, what in (("system", "system text"), ("tool", "result")):
+        silent = HEAD.replace(
+            "{{ message.content }}", f"{{{{ message.content if message.role != '{role}' }}}}"
+        )
+        assert what in str(problem(template(hermes, silent)))
+    fails = "{%- if message.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}"
+    assert "fails on a call and its result" in str(problem(template(hermes, fails + HEAD)))
+    with pytest.raises(NlacBenchError, match="no chat template"):
+        problem("")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hello", "", '{"a": 1}', '{"name": 7, "arguments": {}}', "[1, 2]",
+        '{"name": "get", "arguments": {}} and more', '<tool_call>{"name": "get"',
+        '<tool_call>{"name": "get", "arguments": {}}, {"name": "other"}</tool_call>',
+        "<tool_call>not json</tool_call>", "<tool_call>[1]</tool_call>", '<|python_tag|>get.call(id="7")',
+        "<function=get>junk</function>", "[TOOL_CALLS]get[ARGS]{", "[TOOL_CALLS]",
+        '[TOOL_CALLS][{"arguments": {}}]',
+        "<｜tool▁call▁begin｜>get<｜tool▁sep｜>{}, {}<｜tool▁call▁end｜>",
+        "<tool_call>get\n<arg_key>id</tool_call>",
+        '<tool_call>{"name": "", "arguments": {}}</tool_call>',
+        '<tool_call>{"name": "a"}' + "[" * 5000 + "</tool_call>",
+        "<tool_call>" + "[" * 100_000 + "</tool_call>",
+    ],
+)  # fmt: skip
+def test_what_is_no_call_stays_in_the_text(text: str) -> None:
+    assert parse_tool_calls(text, TOOLS) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<tool_call>", "<function=a>", "<parameter=a>", "<parameter=", '<invoke name="a">', "[TOOL_CALLS]",
+     "<｜tool▁call▁begin｜>a", "<|tool_call_begin|>a<|tool_call_argument_begin|>", "<|python_tag|>",
+     " to=functions.a<|message|>", "<|tool_call>call:a{", '<|tool_call>call:a{<|"|>',
+     "<arg_key>a</arg_key>", "<tool_calls>", '{"name": ', " "],
+)  # fmt: skip
+def test_hostile_texts_are_read_in_time(part: str) -> None:
+    text = "<tool_call><function=a>" * (part[1:4] in ("par", "arg")) + part * (200_000 // len(part))
+    assert not parse_tool_calls(text, TOOLS)[1]
+
+
+def test_several_calls_and_types_that_a_tool_declares() -> None:
+    two = '<tool_call>{"name": "get", "arguments": {}}</tool_call>'
+    assert [call.id for call in parse_tool_calls(two * 2)[1]] == ["call00000", "call00001"]
+    assert (
+        len(parse_tool_calls('{"name": "get", "parameters": {}}; {"name": "get", "parameters": {}}')[1]) == 2
+    )
+    given = "".join(
+        f"<parameter={key}>{text}</parameter>" for key, text in (("id", 7), ("n", 7), ("on", True))
+    )
+    text = f"<function=get>{given}</function>"
+    assert json.loads(parse_tool_calls(text, TOOLS)[1][0].arguments) == {"id": "7", "n": 7, "on": True}
+    assert json.loads(parse_tool_calls(text)[1][0].arguments)["id"] == 7
+
+
+def test_markers_that_are_special_tokens_are_not_lost() -> None:
+    marked = '<|python_tag|>{"name": "get", "parameters": {}}'
+    plain = marked.removeprefix("<|python_tag|>")
+    assert sampled_calls(plain, marked, TOOLS) == ("", (ToolCall("get", "{}", "call00000"),))
+    broken = '<|python_tag|>get.call("7")'
+    assert sampled_calls('get.call("7")', broken, TOOLS) == (broken, ())
+    assert sampled_calls("hello", "<|x|>hello", TOOLS) == ("hello", ())
