@@ -6,17 +6,15 @@ only the text after ``Action:``, without thoughts.
 """
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
+from nlac_bench.envs.react import said
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.types import Info, Message, ToolSchema, Turn
-
-_ACTION = re.compile(r"(?:^|\s)\*{0,2}Action:\*{0,2}\s*")
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,5 @@ class _TextActor:
 
 
 def spoken(text: str) -> str:
-    """Return the text after the last ``Action:``, or all of it; thoughts in ``<think>`` are removed."""
-    text = text[text.rfind("</think>") + len("</think>") :] if "</think>" in text else text
-    markers = list(_ACTION.finditer(text))
-    return (text[markers[-1].end() :] if markers else text).strip()
+    """Return the first action after ``Action:``, or all of the text; thoughts in ``<think>`` are removed."""
+    return said(text[text.rfind("</think>") + len("</think>") :] if "</think>" in text else text)

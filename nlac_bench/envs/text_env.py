@@ -29,9 +29,6 @@ MAX_ACTION_CHARS = 100_000
 """A longer action is a counted invalid step, so that the time to parse an action is bounded."""
 MAX_OBSERVATION_CHARS = 10_000_000
 
-DIALOGUE_PROMPTS = Path(__file__).parent / "prompts"
-"""Role prompts that speak of a user, tools and rules; the built-in environments use them."""
-
 T = TypeVar("T")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.types import Messages
 
 Outcome: TypeAlias = Literal["success", "failure"]
@@ -45,6 +46,8 @@ class Prompt:
     codec: Codec = field(default_factory=Plain)
     opening: str = ""
     """The beginning of the answer that the chat template adds to the prompt, such as ``<think>``."""
+    form: Form | None = None
+    """The form of the answer; None if the model writes the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,7 @@ class Speaker:
             sampling=self._sampling.get(role, self._default),
             seed=derive_seed(self._seed, role, self._calls),
             n=n,
+            form=prompt.form,
         )
         return await self._engine.sample(request)
 

@@ -30,7 +30,7 @@ from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
 from nlac_bench.envs.tau.users.offline import RecordedConversation
 from nlac_bench.envs.tau.writes import WRITES, Write
-from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, EndReason, Outcome, TextEnv
+from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
 from nlac_bench.types import ChatFn, Info, ToolSchema
 
@@ -140,7 +140,6 @@ class TauEnv(TextEnv):
       and facts about themselves that are not true.
     """
 
-    prompts = DIALOGUE_PROMPTS
     env_version: ClassVar[str] = "3"
     max_steps = 30
     domain_name: ClassVar[DomainName]

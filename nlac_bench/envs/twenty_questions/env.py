@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, Outcome, TextEnv
+from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.envs.twenty_questions import player
 from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.envs.twenty_questions.objects import official_world
@@ -140,7 +140,6 @@ class TwentyQuestionsEnv(TextEnv):
         DataError: the data are missing, altered or unreadable.
     """
 
-    prompts = DIALOGUE_PROMPTS
     name: ClassVar[str] = "twenty_questions"
     env_version: ClassVar[str] = "3"
     splits = ("train", "validation", "test")

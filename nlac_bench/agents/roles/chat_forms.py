@@ -1,0 +1,47 @@
+"""The forms of the roles' answers in the chat style."""
+
+from nlac_bench.rollout.engines.forms import Choice, Fixed, Form, Free
+
+LINE = 160
+"""Largest number of tokens of a line of free text."""
+THOUGHT = 4096
+"""Largest number of tokens of a thought."""
+ACTION_STOPS = ("\nAction:", "\nThought:", "\nObservation:", "\nUser:", "\nTool result:")
+"""Strings that end an action: whatever follows is made up."""
+
+_TEXT = Free(LINE, ("\n",))
+_OUTCOME = (Fixed("\nOutcome:"), Choice((" success", " failure")))
+SUCCESSOR: Form = (Fixed("Prediction:"), _TEXT, *_OUTCOME)
+REASONED: Form = (Fixed("Reasoning:"), _TEXT, Fixed("\nPrediction:"), _TEXT, *_OUTCOME)
+EVALUATOR: Form = (
+    Fixed("Why:"),
+    _TEXT,
+    Fixed("\nOptimal:"),
+    Choice((" yes", " no"), last=(" yes",)),
+    Fixed("\nInstead:"),
+    _TEXT,
+)
+REFINER: Form = (Fixed("Thought:"), _TEXT, Fixed("\nAction:"), Free(stop=ACTION_STOPS))
+
+
+def picker(candidates: int) -> Form:
+    """Return the form of a choice among ``candidates``, numbered from 1."""
+    return (
+        Fixed("Why:"),
+        _TEXT,
+        Fixed("\nBest:"),
+        Choice(tuple(f" {i}" for i in range(1, candidates + 1))),
+    )
+
+
+def after_thought(form: Form, opened: bool) -> Form:
+    """Return ``form`` after a thought, for models that think first.
+
+    Args:
+        opened: whether the chat template has opened the thought.
+    """
+    first, *rest = form
+    assert isinstance(first, Fixed)
+    thought = Free(THOUGHT, ("</think>",))
+    begin = () if opened else (Fixed("<think>\n"),)
+    return (*begin, thought, Fixed(f"</think>\n\n{first.text}"), *rest)
