@@ -25,6 +25,8 @@ FILES = (
     "nlrl_aggregator",
     "nlrl_picker",
 )
+EXAMPLE = "\n\nAn example of the form"
+"""The beginning of the last part of a role's prompt; it is left out if the model fills in a form."""
 MAX_ANSWER_CHARS = 20_000
 HEARD = 6
 """Number of the environment's answers that hindsight quotes."""
@@ -227,6 +229,8 @@ class ChatPrompts:
             who = "Agent" if message["role"] == "assistant" else "Tool result" if kind == "tool" else "User"
             lines.append(f"{who}: {_visible(str(message['content']))}")
         text = self._files.fill(name, setting=self._setting(state), conversation="\n\n".join(lines), **parts)
+        if self.filled:  # small models copy the example, which a form makes unnecessary
+            text = text.rpartition(EXAMPLE)[0] or text
         messages = (
             {"role": "system", "content": self._files.load("role_system")},
             {"role": "user", "content": text},

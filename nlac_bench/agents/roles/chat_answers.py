@@ -12,7 +12,7 @@ from nlac_bench.envs.react import first_action
 
 _EDGE = r"[^\w\n]{0,12}"  # bold, quotes, list marks; bounded, so that reading takes linear time
 _LABELS = "thought|action|prediction|reasoning|why|instead"
-_LABELLED = re.compile(rf"^{_EDGE}(?:{_LABELS}){_EDGE}:{_EDGE}(.*)$", re.I | re.M)
+_LABELLED = re.compile(rf"^{_EDGE}(?:{_LABELS})[^\w\n:]{{0,4}}:[*_ \t]{{0,8}}(.*)$", re.I | re.M)
 _REASONED = re.compile(
     rf"^{_EDGE}reasoning[^\w\n:]{{0,4}}:\s*(.*?)^({_EDGE}prediction[^\w\n:]{{0,4}}:.*)", re.I | re.M | re.S
 )

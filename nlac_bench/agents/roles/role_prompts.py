@@ -57,6 +57,13 @@ class Critique:
     optimal: bool
     text: str
     """The evaluator's whole answer, which the refiner reads."""
+    probability: float | None = None
+    """P("yes") where the verdict was a choice between yes and no; None if the model wrote it freely."""
+
+    @property
+    def score(self) -> float:
+        """How good the action is, from 0 to 1: P("yes"), or the verdict."""
+        return float(self.optimal) if self.probability is None else self.probability
 
 
 class RolePrompts(Protocol):

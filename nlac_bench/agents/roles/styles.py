@@ -1,5 +1,7 @@
 """Chooses the prompt style for a model by its tokenizer."""
 
+from typing import Literal
+
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
@@ -8,6 +10,11 @@ from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 EXPLAINS = "explains_endings"
 """The key of ``tokenizer_config.json`` that says that a model with compact prompts explains outcomes."""
+
+
+def with_forms(prompts: ComparingPrompts, forms: Literal["filled", "free"]) -> ComparingPrompts:
+    """Return ``prompts`` with or without forms; the style ``compact`` has none."""
+    return prompts.free() if forms == "free" and isinstance(prompts, ChatPrompts) else prompts
 
 
 def prompts_for(tokenizer: Tokenizer | None, files: PromptFiles = PACKAGED) -> ComparingPrompts:

@@ -201,7 +201,9 @@ class Filling:
         """The options that begin with the tokens so far, with their rest."""
         self._logprob = 0.0
         self._start = self._room = 0
-        self._begun = self._stopped = self._ends = False
+        self._stopped = self._ends = False
+        self._begun: int | None = None
+        """The index of the first token of free text that is not blank."""
         self._advance()
 
     @property
@@ -279,11 +281,14 @@ class Filling:
             self.finish = "stop"
             return
         longest = max(map(len, segment.stop), default=0)
-        tail = self._decode(self.ids[max(self._start, len(self.ids) - longest - 8) :])
-        at = _stop_at(tail, segment.stop, begun=self._begun)
+        first = self._start if self._begun is None else self._begun
+        start = max(first, len(self.ids) - longest - 8)
+        tail = self._decode(self.ids[start:])
+        at = _stop_at(tail, segment.stop, begun=start > first and self._begun is not None)
         before = _stop_before(self._form.form, self._at + 1)
         self._stopped = at is not None and bool(before) and tail.startswith(before, at)
-        self._begun = self._begun or bool(tail.strip())
+        if self._begun is None and tail.strip():
+            self._begun = len(self.ids) - 1
         if at is not None or self.room < 1:
             if self._last():
                 self.finish = "stop" if at is not None or segment.limit is not None else "length"
@@ -306,7 +311,7 @@ class Filling:
         elif isinstance(segment, Choice):
             self._left, self._logprob = dict(self._form.options[self._at]), 0.0
         elif isinstance(segment, Free):
-            self._start, self._begun = len(self.ids), False
+            self._start, self._begun = len(self.ids), None
             following = self._form.form[self._at :]
             share = self._limit - len(self.ids) - self._form.needed(self._at)
             share //= sum(isinstance(each, Free) for each in following)
