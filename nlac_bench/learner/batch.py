@@ -190,8 +190,9 @@ def _lay_out(rows: Sequence[Sequence[TokenSequence]], pad_id: int) -> TokenBatch
             loss_id[r, span] = _LOSSES.index(sequence.loss)
             for name, tensor in optional.items():
                 tensor[r, span] = torch.tensor(getattr(sequence, name), dtype=torch.float32)
-            for at, possible in sequence.restricted.items() if allowed is not None else ():
-                allowed[r, start + at, : len(possible)] = torch.tensor(possible)
+            if allowed is not None:
+                for at, possible in sequence.restricted.items():
+                    allowed[r, start + at, : len(possible)] = torch.tensor(possible)
             start = span.stop
     return TokenBatch(
         ids, position_ids, segment_ids, loss_mask, weights, group_id, loss_id, allowed=allowed, **optional

@@ -32,7 +32,8 @@ VERDICT: Form = (
 )  # fmt: skip
 NUMBERS: Form = (Fixed("Best:"), Choice(tuple(f" {i}" for i in range(1, 12))))
 ACTION: Form = (Fixed("Thought:"), TEXT, Fixed("\nAction:"), Free(stop=("\nUser:",)))
-FORMS = {"verdict": VERDICT, "numbers": NUMBERS, "action": ACTION}
+POLICY: Form = (Free(stop=("\nAction:",)), Free(stop=("\nAction:", "\nUser:")))
+FORMS = {"verdict": VERDICT, "numbers": NUMBERS, "action": ACTION, "policy": POLICY}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_samples_have_the_form_and_the_learners_log_probabilities(engine: HFEngi
     for sample in samples:
         assert sample.filled and sample.ids and sample.logprobs
         fixed = [p for p, own in zip(sample.logprobs, sample.filled.sampled, strict=True) if not own]
-        assert fixed and not any(fixed)
+        assert bool(fixed) == (name != "policy") and not any(fixed)
         assert sample.usage.completion_tokens == sum(sample.filled.sampled)
         if sample.finish == "stop":
             assert FormTokens(FORMS[name], TOKENIZER).encoded(sample.text) is not None
@@ -204,6 +205,9 @@ def fill(form: Form, *written: str | None, limit: int = 200) -> Filling:
         (ACTION, (" a\n", " look\nUser: what"), "Thought: a\nAction: look"),
         (ACTION, (None, " look\nit up", None), "Thought:\nAction: look\nit up"),
         (NUMBERS, (" 1", "0", None), "Best: 10"),
+        (POLICY, ("Thought: a\nAction:", " look\nAction:"), "Thought: a\nAction: look"),
+        (POLICY, ("Thought: a\nAction:", " look\nit\nUser:"), "Thought: a\nAction: look\nit"),
+        (POLICY, ("It is\nUser: no", None), "It is\nUser: no"),
     ],
 )
 def test_what_ends_free_text(form: Form, written: tuple[str | None, ...], text: str) -> None:
@@ -212,6 +216,15 @@ def test_what_ends_free_text(form: Form, written: tuple[str | None, ...], text: 
     assert len(filling.ids) == len(filling.logprobs) == len(filling.filled.sampled)
     own = [p for p, s in zip(filling.logprobs, filling.filled.sampled, strict=True) if s]
     assert -9.0 not in filling.logprobs and all(p < 0 for p in own)
+
+
+def test_an_answer_without_fixed_words_may_use_all_tokens_of_its_budget(engine: HFEngine) -> None:
+    drawn = {"max_tokens": 100, "temperature": 1.5}
+    request = SampleRequest(messages=CHAT, n=20, seed=2, sampling=Sampling(**drawn))
+    plain = asyncio.run(engine.sample(request))
+    for one, other in zip(plain, sampled(engine, (Free(),), n=20, seed=2, **drawn), strict=True):
+        assert (one.ids, one.text, one.finish) == (other.ids, other.text, other.finish)
+    assert {s.finish for s in plain} == {"stop", "length"}
 
 
 def test_an_end_token_that_ends_a_line_is_replaced_by_the_words_that_follow() -> None:
@@ -243,6 +256,7 @@ def test_a_thought_is_closed_where_it_is_cut() -> None:
         (TEXT, Choice(("a",))),
         (Fixed("a"), Fixed("b")),
         (Free(), Fixed("a")),
+        (Choice(("a",)), Free()),
         (Free(0),),
     ],
 )

@@ -70,7 +70,8 @@ class ChatPrompts:
             if message["role"] == "user" and message.get("kind") in ("tool", "invalid"):
                 text = self._files.fill("tool_result", observation=text)
             messages.append({"role": message["role"], "content": text})
-        return Prompt(tuple(messages), opening=self._opening)
+        form = chat_forms.policy(self.thinks)
+        return Prompt(tuple(messages), opening=self._opening, form=form)
 
     def successor(self, state: State, action: str) -> Prompt:
         """Return the prompt for M(d | s, a)."""

@@ -6,7 +6,8 @@ LINE = 160
 """Largest number of tokens of a line of free text."""
 THOUGHT = 4096
 """Largest number of tokens of a thought."""
-ACTION_STOPS = ("\nAction:", "\nThought:", "\nObservation:", "\nUser:", "\nTool result:")
+_ACTION = ("\nAction:", "\n**Action")
+ACTION_STOPS = (*_ACTION, "\nThought:", "\n**Thought", "\nObservation:", "\nUser:", "\nTool result:")
 """Strings that end an action: whatever follows is made up."""
 
 _TEXT = Free(LINE, ("\n",))
@@ -22,6 +23,16 @@ EVALUATOR: Form = (
     _TEXT,
 )
 REFINER: Form = (Fixed("Thought:"), _TEXT, Fixed("\nAction:"), Free(stop=ACTION_STOPS))
+
+
+def policy(thinks: bool) -> Form:
+    """Return the form of the policy's answers: without fixed words, but they end after the first action.
+
+    Args:
+        thinks: a thought, which may contain any of the stop strings, comes first.
+    """
+    thought = (Free(stop=("</think>",)),) if thinks else ()
+    return (*thought, Free(stop=_ACTION), Free(stop=ACTION_STOPS))
 
 
 def picker(candidates: int) -> Form:

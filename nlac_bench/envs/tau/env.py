@@ -137,7 +137,8 @@ class TauEnv(TextEnv):
       with users that misunderstood thorough agents. It is "2" since they answer all questions of a message,
       compare a report in full, object to wrong values beside a question about the payment, and vary the reply
       to a repeated message. It is "3" since they object to what they did not ask for: other actions, fees,
-      and facts about themselves that are not true.
+      and facts about themselves that are not true, and since of text in ReAct's form the first action counts,
+      also if its markers are in bold or in another case.
     """
 
     env_version: ClassVar[str] = "3"

@@ -132,7 +132,8 @@ class TwentyQuestionsEnv(TextEnv):
       understood is unknown; "2" since objects are divided into train, validation and test (the tests of
       level ``"easy"`` and of official data are those of "1"); and "3" since an unknown answer is "I can't
       say." by default, the name of what a thing is used as is not a guess, and "is it a" is not answered with
-      no for the kinds of a thing in WordNet.
+      no for the kinds of a thing in WordNet, and a question that leaves its object open ("Is it a ...?") is
+      not answered.
 
     Raises:
         ValueError: a split, level, reward, oracle or value of ``unknowns`` is unknown, or an argument of the

@@ -5,6 +5,7 @@ not sampled. A choice is sampled among the tokens of its options only, so its lo
 the distribution restricted to them. Free text is sampled as usual.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,9 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Free:
     """Free text. It ends after a stop string that follows other text, at the end token, or at its limit.
+
+    If more free text follows, it goes on after the stop string, where it may have other ones; the end token
+    then ends the answer.
 
     Args:
         limit: largest number of tokens; the answer goes on after them. None: the rest of the answer, which is
@@ -67,30 +71,27 @@ def check_form(form: Form) -> None:
     """Check that ``form`` can be filled in.
 
     Raises:
-        ValueError: there are no fixed words between two slots (choices or free text), a segment is empty, or
-            free text without a limit is not the last segment.
+        ValueError: there are no fixed words between a choice and another slot, a segment is empty, or other
+            segments than free text follow free text without a limit.
     """
-    for segment, following in zip(form, (*form[1:], None), strict=True):
-        if isinstance(segment, Fixed) and not segment.text:
-            raise ValueError("fixed words of a form must not be empty")
-        if isinstance(segment, Choice) and (
-            len(set(segment.options)) < len(segment.options)
-            or not all(segment.options)
-            or not segment.options
-        ):
-            raise ValueError(f"a choice needs different, non-empty options, got {segment.options!r}")
-        if isinstance(segment, Choice) and not set(segment.last) <= set(segment.options):
-            raise ValueError(f"last = {segment.last!r} are not among the options {segment.options!r}")
-        if not isinstance(segment, Fixed) and following is not None and not isinstance(following, Fixed):
-            raise ValueError(f"fixed words must stand between {segment!r} and {following!r}")
-        if isinstance(segment, Fixed) and isinstance(following, Fixed):
-            raise ValueError(f"join the fixed words {segment.text!r} and {following.text!r}")
-        if isinstance(segment, Free) and segment.limit is None and following is not None:
-            raise ValueError("only the last segment may be free text without a limit")
-        if isinstance(segment, Free) and segment.limit is not None and segment.limit < 1:
-            raise ValueError(f"the limit of free text must be at least 1, got {segment.limit!r}")
     if not form:
         raise ValueError("a form needs at least one segment")
+    for segment, following in zip(form, (*form[1:], None), strict=True):
+        slots = not isinstance(segment, Fixed) and isinstance(following, Choice | Free)
+        if slots and Choice in (type(segment), type(following)):
+            raise ValueError(f"fixed words must stand between {segment!r} and {following!r}")
+        if isinstance(segment, Fixed):
+            if not segment.text or isinstance(following, Fixed):
+                raise ValueError(f"fixed words must not be empty, nor follow others, got {segment!r}")
+        elif isinstance(segment, Choice):
+            if not segment.options or len(set(segment.options) - {""}) < len(segment.options):
+                raise ValueError(f"a choice needs different, non-empty options, got {segment.options!r}")
+            if not set(segment.last) <= set(segment.options):
+                raise ValueError(f"last = {segment.last!r} are not among the options {segment.options!r}")
+        elif segment.limit is not None and segment.limit < 1:
+            raise ValueError(f"the limit of free text must be at least 1, got {segment.limit!r}")
+        elif segment.limit is None and isinstance(following, Fixed):
+            raise ValueError(f"free text before {following!r} needs a limit")
 
 
 class FormTokens:
@@ -137,7 +138,8 @@ class FormTokens:
     def needed(self, after: int) -> int:
         """Return the largest number of tokens of fixed words, options and end after a segment."""
         fixed = sum(len(whole) for i, (whole, _) in self.fixed.items() if i > after)
-        return fixed + 1 + sum(max(map(len, o.values())) for i, o in self.options.items() if i > after)
+        options = sum(max(map(len, o.values())) for i, o in self.options.items() if i > after)
+        return fixed + options + isinstance(self.form[-1], Fixed)
 
     def encoded(self, text: str) -> tuple[list[int], Filled] | None:
         """Return the tokens of an answer in this form, with its end token; None if it has another form."""
@@ -236,7 +238,7 @@ class Filling:
                 self._advance()
         elif self._left:
             self._choose(token, logprob)
-        elif token in self._end_ids and not self._last():
+        elif token in self._end_ids and not self._may_end():
             self._advance()
             self.take(token, 0.0)
         else:
@@ -290,8 +292,8 @@ class Filling:
         if self._begun is None and tail.strip():
             self._begun = len(self.ids) - 1
         if at is not None or self.room < 1:
-            if self._last():
-                self.finish = "stop" if at is not None or segment.limit is not None else "length"
+            if at is None and segment.limit is None:
+                self.finish = "length"
             else:
                 self._advance()
 
@@ -314,10 +316,17 @@ class Filling:
             self._start, self._begun = len(self.ids), None
             following = self._form.form[self._at :]
             share = self._limit - len(self.ids) - self._form.needed(self._at)
-            share //= sum(isinstance(each, Free) for each in following)
+            share //= 1 + sum(
+                isinstance(each, Free) and isinstance(before, Fixed)
+                for before, each in itertools.pairwise(following)
+            )
             self._room = share if segment.limit is None else min(segment.limit, share)
             if self._room < 1:
                 self.finish = "length"
+
+    def _may_end(self) -> bool:
+        """Return whether an end token ends the answer: no fixed words follow the free text in progress."""
+        return self._last() or isinstance(self._form.form[self._at + 1], Free)
 
     def _last(self) -> bool:
         return self._at == len(self._form.form) - 1
