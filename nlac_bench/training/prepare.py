@@ -98,6 +98,7 @@ def make_training(
         ),
         keep,
     )  # fmt: skip
+    prompts = with_forms(judge.prompts, settings.forms, env.one_line)
     allowance = Allowance(Budget.parse(settings.budget), engine.generated_tokens, method.generates)
     ahead = None
     if settings.max_staleness and config.offline is None:
@@ -108,7 +109,7 @@ def make_training(
         ahead = Ahead(play, learner.device, allowance.may_play_ahead)
     algorithm = method.algorithm_class(
         Resources(
-            settings, engine, learner, with_forms(judge.prompts, settings.forms), agent, env.fork,
+            settings, engine, learner, prompts, agent, env.fork,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
             keep_answers=keep_answers,
             learn=ahead.learn if ahead else at_once, slots=method.slots(settings),

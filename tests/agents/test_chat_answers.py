@@ -165,7 +165,7 @@ def test_without_an_action_nothing_is_refined(written: str) -> None:
 
 def test_copies_of_a_prompt_are_unreadable() -> None:
     """Placeholders of the policy's prompt, and the examples of the roles'."""
-    free = CHAT.free()
+    free = CHAT.with_forms(False)
     examples = {
         role: str(prompt.messages[-1]["content"]).rpartition("tickets")[2].partition("\n")[2]
         for role, prompt in asked(free).items()
@@ -236,7 +236,11 @@ def test_answers_in_a_form_can_be_read(thinks: bool, opens: bool) -> None:
 
 def test_the_setting_forms_changes_the_chat_style_only() -> None:
     compact = CompactPrompts()
-    assert with_forms(CHAT, "filled") is CHAT and with_forms(compact, "free") is compact
+    assert with_forms(compact, "free") is compact
+    one = with_forms(CHAT, "filled", one_line=True)
+    assert one.successor(STATE, "hi") == CHAT.successor(STATE, "hi")
+    lines = [style.refiner(STATE, "hi", Critique(False, "")).form for style in (one, CHAT)]
+    assert lines[0] == chat_forms.refiner(True) and lines[1] == chat_forms.refiner(False)
     free = with_forms(ChatPrompts(thinks=True, opens=True), "free")
     assert free.successor(STATE, "hi").form is None and free.successor(STATE, "hi").opening == "<think>\n"
     assert free.hashes() == CHAT.hashes() and set(free.hashes()) == set(FILES)

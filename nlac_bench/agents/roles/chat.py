@@ -44,6 +44,7 @@ class ChatPrompts:
         opens: the model's chat template ends with ``<think>``.
         files: the prompt files.
         filled: the model fills in the forms of ``chat_forms``; if not, it writes whole answers.
+        one_line: see ``TextEnv.one_line``.
     """
 
     grows = True
@@ -54,13 +55,14 @@ class ChatPrompts:
         opens: bool = False,
         files: PromptFiles = PACKAGED,
         filled: bool = True,
+        one_line: bool = False,
     ) -> None:
-        self.thinks, self.filled, self._files = thinks, filled, files
+        self.thinks, self.filled, self.one_line, self._files = thinks, filled, one_line, files
         self._opening = "<think>\n" if opens else ""
 
-    def free(self) -> "ChatPrompts":
-        """Return the same prompts without forms."""
-        return ChatPrompts(self.thinks, bool(self._opening), self._files, filled=False)
+    def with_forms(self, filled: bool, one_line: bool = False) -> "ChatPrompts":
+        """Return the same prompts with or without forms."""
+        return ChatPrompts(self.thinks, bool(self._opening), self._files, filled, one_line)
 
     def policy(self, state: State) -> Prompt:
         """Return the prompt for an action."""
@@ -143,7 +145,7 @@ class ChatPrompts:
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
         """Return the prompt for π_r(· | s, a, critique)."""
         parts = {"action": _visible(action), "critique": critique.text}
-        return self._ask("nlac_refiner", state, chat_forms.REFINER, **parts)
+        return self._ask("nlac_refiner", state, chat_forms.refiner(self.one_line), **parts)
 
     def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """Return the prompt for a language value from K futures of one action (NLRL)."""

@@ -22,7 +22,16 @@ EVALUATOR: Form = (
     Fixed("\nInstead:"),
     _TEXT,
 )
-REFINER: Form = (Fixed("Thought:"), _TEXT, Fixed("\nAction:"), Free(stop=ACTION_STOPS))
+
+
+def refiner(one_line: bool) -> Form:
+    """Return the form of a refined action.
+
+    Args:
+        one_line: the action ends with its first line, which may be cut; else it must be complete.
+    """
+    action = Free(LINE, ("\n", *ACTION_STOPS)) if one_line else Free(stop=ACTION_STOPS)
+    return (Fixed("Thought:"), _TEXT, Fixed("\nAction:"), action)
 
 
 def policy(thinks: bool) -> Form:

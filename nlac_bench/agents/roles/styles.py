@@ -12,9 +12,17 @@ EXPLAINS = "explains_endings"
 """The key of ``tokenizer_config.json`` that says that a model with compact prompts explains outcomes."""
 
 
-def with_forms(prompts: ComparingPrompts, forms: Literal["filled", "free"]) -> ComparingPrompts:
-    """Return ``prompts`` with or without forms; the style ``compact`` has none."""
-    return prompts.free() if forms == "free" and isinstance(prompts, ChatPrompts) else prompts
+def with_forms(
+    prompts: ComparingPrompts, forms: Literal["filled", "free"], one_line: bool = False
+) -> ComparingPrompts:
+    """Return ``prompts`` with or without forms; the style ``compact`` has none.
+
+    Args:
+        one_line: see ``TextEnv.one_line``.
+    """
+    if not isinstance(prompts, ChatPrompts):
+        return prompts
+    return prompts.with_forms(forms == "filled", one_line)
 
 
 def prompts_for(tokenizer: Tokenizer | None, files: PromptFiles = PACKAGED) -> ComparingPrompts:

@@ -143,6 +143,7 @@ class TwentyQuestionsEnv(TextEnv):
 
     name: ClassVar[str] = "twenty_questions"
     env_version: ClassVar[str] = "3"
+    one_line = True
     splits = ("train", "validation", "test")
     max_steps: int = QUESTIONS
     _state: GameState
