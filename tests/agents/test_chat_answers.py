@@ -238,7 +238,7 @@ def test_the_setting_forms_changes_the_chat_style_only() -> None:
     compact = CompactPrompts()
     assert with_forms(compact, "free") is compact
     one = with_forms(CHAT, "filled", one_line=True)
-    assert one.successor(STATE, "hi") == CHAT.successor(STATE, "hi")
+    assert one.successor(STATE, "hi").form == CHAT.successor(STATE, "hi").form
     lines = [style.refiner(STATE, "hi", Critique(False, "")).form for style in (one, CHAT)]
     assert lines[0] == chat_forms.refiner(True) and lines[1] == chat_forms.refiner(False)
     free = with_forms(ChatPrompts(thinks=True, opens=True), "free")
