@@ -2,12 +2,13 @@
 
 import asyncio
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nlac_bench.agents.prompted import spoken
-from nlac_bench.agents.prompts import PACKAGED
+from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles import chat_forms
 from nlac_bench.agents.roles.answers import KEPT, Answers
 from nlac_bench.agents.roles.auc import auc
@@ -161,6 +162,15 @@ def test_calls_in_reacts_form_are_not_said_to_the_user(written: str) -> None:
 )
 def test_without_an_action_nothing_is_refined(written: str) -> None:
     assert CHAT.parse_refined(written) is None
+
+
+def test_a_refined_action_has_the_form_of_the_policys_prompt(tmp_path: Path) -> None:
+    """Some environments ask for the action alone."""
+    (tmp_path / "react_plain.txt").write_text("{policy}")
+    files, written = PromptFiles((tmp_path,)), "Thought: so\nAction: 22"
+    assert ChatPrompts(files=files).parse_refined(written) == "22"
+    assert ChatPrompts(files=files, thinks=True).parse_refined(written) == "<think>\nso\n</think>\n\n22"
+    assert CHAT.parse_refined(written) == written
 
 
 def test_copies_of_a_prompt_are_unreadable() -> None:

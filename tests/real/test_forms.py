@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,18 +15,9 @@ from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.styles import prompts_for, with_forms
 from nlac_bench.agents.roles.transition import State
 from nlac_bench.baselines.nlrl import NlrlSpeaker
-from nlac_bench.pretrained import model_folder
 from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 
-FOLDER = model_folder("smollm2")
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(
-        not (FOLDER / "manifest.json").is_file(),
-        reason="SmolLM2 is not in the cache; get it with: nlac-bench data fetch smollm2",
-    ),
-]
 STATE = State(
     "first_steps",
     "Answer the question exactly in the form that it asks for.",
@@ -42,8 +34,8 @@ FUTURE = "Prediction: The task ends with this action: Wrong.\nOutcome: failure"
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[HFEngine]:
-    made = HFEngine.from_pretrained(str(FOLDER), device="cpu", dtype="float32", max_rows=8)
+def engine(smollm2: Path) -> Iterator[HFEngine]:
+    made = HFEngine.from_pretrained(str(smollm2), device="cpu", dtype="float32", max_rows=8)
     yield made
     made.close()
 

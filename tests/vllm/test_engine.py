@@ -11,13 +11,12 @@ from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, SyncError
-from nlac_bench.rollout.engines.forms import Form
+from nlac_bench.rollout.engines.forms import Choice, Fixed, Form, Free
 from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
 from nlac_bench.types import Episode
 from tests.rollout import tiny_model
 from tests.rollout.stubs import Guess
-from tests.rollout.test_forms import NUMBERS, VERDICT
 from tests.vllm import WHERE
 
 pytest.importorskip("vllm", reason=WHERE)
@@ -26,6 +25,11 @@ pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 T = TypeVar("T")
 TOKENIZER = tiny_model.tokenizer()
 CHAT = [{"role": "user", "content": "What is it? It is the number."}]
+NUMBERS: Form = (Fixed("Best:"), Choice(tuple(f" {i}" for i in range(1, 12))))
+VERDICT: Form = (
+    Fixed("Why:"), Free(12, ("\n",)), Fixed("\nOptimal:"), Choice((" yes", " no"), last=(" yes",)),
+    Fixed("\nInstead:"), Free(12, ("\n",)),
+)  # fmt: skip
 
 
 def run(awaitable: Awaitable[T]) -> T:

@@ -63,8 +63,8 @@ class Monitored(ReplayTrainer[C, Lesson]):
         """Return the accuracy of predicted outcomes, and the AUC of the evaluator's verdict for the outcome.
 
         The area under the ROC curve (AUC) is that of P("yes") if the verdict is a choice, else that of the
-        yes/no verdict; 0.5 is chance. The verdict is about one action and the outcome about a whole episode, so an
-        AUC of 1 cannot be expected.
+        yes/no verdict; 0.5 is chance. The verdict is about one action and the outcome about a whole episode,
+        so an AUC of 1 cannot be expected.
         """
         read = lessons if self.predicts else ()
         outcomes = [(self.outcome(x), bool(x.transition.success)) for x in read]
@@ -110,7 +110,7 @@ class Monitored(ReplayTrainer[C, Lesson]):
     # --- what is stored -------------------------------------------------------------------------
 
     def keep(self, lessons: Sequence[Lesson]) -> None:
-        """Store raw answers, and the texts of at most ``kept_critiques`` of the iteration's lessons, in order.
+        """Store some raw answers, and the texts of at most ``kept_critiques`` lessons, in order.
 
         Lessons without a text of the critic are left out. The draw has a random generator of its own.
         """

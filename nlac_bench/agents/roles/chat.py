@@ -175,14 +175,17 @@ class ChatPrompts:
         return (thought + text[: end[2]]).strip() if self._is_action(parts[1]) else None
 
     def parse_refined(self, written: str) -> str | None:
-        """Return the refiner's action without the refiner's thoughts, which refer to the critique."""
+        """Return the refiner's action in the form of the policy's prompt.
+
+        The refiner's own thoughts, which refer to the critique, are left out.
+        """
         parts = chat_answers.thought_and_action(_visible(written))
         if parts is None or not self._is_action(parts[1]) or self._unusable(f"Thought: {parts[0]}"):
             return None
-        thought, action = parts[0], f"Action: {parts[1]}"
+        thought, action = parts[0], parts[1] if self._bare else f"Action: {parts[1]}"
         if self.thinks:
             return self._with_thought(thought, action)
-        return f"Thought: {thought}\n{action}" if thought else action
+        return f"Thought: {thought}\n{action}" if thought and not self._bare else action
 
     def parse_future(self, written: str) -> str | None:
         """Return the prediction, with its reasons as a thought if the model writes thoughts."""
@@ -241,6 +244,11 @@ class ChatPrompts:
         if self.thinks:
             form = chat_forms.after_thought(form, opened=bool(self._opening))
         return Prompt(messages, opening=self._opening, form=form if self.filled else None)
+
+    @cached_property
+    def _bare(self) -> bool:
+        """Whether the policy's prompt asks for the action alone, as some environments' prompts do."""
+        return "Action:" not in self._files.load("react_plain")
 
     @cached_property
     def _examples(self) -> frozenset[str]:
