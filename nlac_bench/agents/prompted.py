@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
+from nlac_bench.agents.roles import chat_forms
 from nlac_bench.envs.react import said
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
+from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.types import Info, Message, ToolSchema, Turn
 
 
@@ -29,7 +31,9 @@ class PromptedAgent:
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """Return an actor with a new conversation."""
-        return _TextActor(self, PolicyChat(self.engine, self.sampling, self.slot, seed))
+        thinks = chat_forms.thinks(getattr(self.engine, "tokenizer", None))
+        form = chat_forms.policy(thinks) if self.name == "react" else None
+        return _TextActor(self, PolicyChat(self.engine, self.sampling, self.slot, seed, form))
 
     def prompt_hashes(self) -> dict[str, str]:
         """Return the sha256 of each prompt file that this agent may use."""
@@ -40,9 +44,12 @@ class PromptedAgent:
 class PolicyChat:
     """The chat of one episode with a model; sampled tokens are kept and not tokenised again."""
 
-    def __init__(self, engine: Engine, sampling: Sampling, slot: Slot, seed: int) -> None:
+    def __init__(
+        self, engine: Engine, sampling: Sampling, slot: Slot, seed: int, form: Form | None = None
+    ) -> None:
         self.messages: list[Message] = []
         self._engine, self._sampling, self._slot, self._seed = engine, sampling, slot, seed
+        self._form = form
         self._turn = 0
         self._prefix_ids: list[int] | None = None
 
@@ -56,6 +63,7 @@ class PolicyChat:
             seed=derive_seed(self._seed, self._turn),
             tools=tools,
             prefix_ids=self._prefix_ids,
+            form=self._form,
         )
         (sample,) = await self._engine.sample(request)
         self._turn += 1

@@ -1,6 +1,7 @@
 """The forms of the roles' answers in the chat style."""
 
 from nlac_bench.rollout.engines.forms import Choice, Fixed, Form, Free
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 LINE = 160
 """Largest number of tokens of a line of free text."""
@@ -32,6 +33,11 @@ def refiner(one_line: bool) -> Form:
     """
     action = Free(LINE, ("\n", *ACTION_STOPS)) if one_line else Free(stop=ACTION_STOPS)
     return (Fixed("Thought:"), _TEXT, Fixed("\nAction:"), action)
+
+
+def thinks(tokenizer: Tokenizer | None) -> bool:
+    """Return whether a model writes ``<think>…</think>`` before its answer, as its chat template says."""
+    return "</think>" in str(getattr(tokenizer, "chat_template", None) or "")
 
 
 def policy(thinks: bool) -> Form:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles.chat import ChatPrompts
+from nlac_bench.agents.roles.chat_forms import thinks
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
@@ -41,4 +42,4 @@ def prompts_for(tokenizer: Tokenizer | None, files: PromptFiles = PACKAGED) -> C
     begun = (
         tokenizer.apply_chat_template(hello, tokenize=False, add_generation_prompt=True) if template else ""
     )
-    return ChatPrompts(thinks="</think>" in template, opens=begun.rstrip().endswith("<think>"), files=files)
+    return ChatPrompts(thinks=thinks(tokenizer), opens=begun.rstrip().endswith("<think>"), files=files)
