@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles import chat_forms
@@ -21,6 +22,7 @@ from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.envs.tau.actions import CallAction, Message, parse_action
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.forms import Choice, Filled, Fixed, Free, check_form
+from tests.rollout import tiny_model
 from tests.timing import scans
 
 STATE = State("demo", "be kind", (), ({"role": "user", "content": "hello", "kind": "message"},))
@@ -254,6 +256,28 @@ def test_the_setting_forms_changes_the_chat_style_only() -> None:
     free = with_forms(ChatPrompts(thinks=True, opens=True), "free")
     assert free.successor(STATE, "hi").form is None and free.successor(STATE, "hi").opening == "<think>\n"
     assert free.hashes() == CHAT.hashes() and set(free.hashes()) == set(FILES)
+
+
+@pytest.mark.parametrize("target", ["Prediction: it ends.\nOutcome: success", CHAT.hindsight(["bye"], False)])
+def test_l1_covers_what_the_successor_samples(target: str) -> None:
+    """Not the fixed words; without forms the whole answer."""
+    tokenizer, step = tiny_model.tokenizer(), Transition(STATE, "hi", 0.0, None, True, True, "t", 0, 0, 0)
+    speaker: Any = None
+    lesson, masked = Lesson(step, 0.5, speaker, target=target), {}
+    for filled in (True, False):
+        encoder = Encoder(tokenizer, CHAT.with_forms(filled), 4096, 512)
+        sequence = encoder.critic(lesson, group=3)
+        assert sequence is not None and (sequence.weight, sequence.group_id) == (0.5, 3)
+        text = tokenizer.decode(sequence.ids)
+        assert text.endswith(f"{target}<|im_end|>")
+        learned = [i for i, own in zip(sequence.ids, sequence.loss_mask, strict=True) if own]
+        masked[filled] = tokenizer.decode(learned)
+        assert bool(sequence.restricted) == filled
+    assert masked[False] == f"{target}<|im_end|>"
+    said, _, outcome = target.removeprefix("Prediction:").partition("\nOutcome:")
+    assert masked[True].startswith(f"{said}\n")
+    chosen = masked[True].removeprefix(f"{said}\n")  # the first token in which the two outcomes differ
+    assert chosen and outcome.strip().startswith(chosen)
 
 
 # --- what is counted and kept ------------------------------------------------------------------------------
