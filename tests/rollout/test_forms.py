@@ -219,7 +219,7 @@ def test_what_ends_free_text(form: Form, written: tuple[str | None, ...], text: 
 
 
 def test_an_answer_without_fixed_words_may_use_all_tokens_of_its_budget(engine: HFEngine) -> None:
-    drawn = {"max_tokens": 100, "temperature": 1.5}
+    drawn: dict[str, Any] = {"max_tokens": 100, "temperature": 1.5}
     request = SampleRequest(messages=CHAT, n=20, seed=2, sampling=Sampling(**drawn))
     plain = asyncio.run(engine.sample(request))
     for one, other in zip(plain, sampled(engine, (Free(),), n=20, seed=2, **drawn), strict=True):

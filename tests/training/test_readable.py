@@ -12,7 +12,6 @@ from nlac_bench.learner.config import Budget, TrainConfig
 from nlac_bench.training.progress import MAX_IDLE, Progress
 from nlac_bench.training.readable import UnreadableError, check_readable, unreadable
 from tests.cli.command import call
-from tests.envs.count_down import CountDown
 from tests.rollout import tiny_model
 
 
@@ -56,7 +55,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("model")
     tiny_model.model(0, context=8192).save_pretrained(folder)
     tiny_model.tokenizer().save_pretrained(folder)
-    gymnasium.register("ReadCountDown-v0", CountDown)
+    gymnasium.register("ReadCountDown-v0", "tests.envs.count_down:CountDown")
     return str(folder)
 
 
