@@ -15,7 +15,7 @@ from nlac_bench.learner import losses
 from nlac_bench.learner.batch import TokenSequence, one_a_row, pack
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
-from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
+from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.forms import Choice, Filling, Fixed, Form, FormTokens, Free
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.hf.wire import request_of, sample_of
@@ -146,6 +146,15 @@ def test_vllm_fills_in_forms_with_one_request_a_slot(engine: HFEngine, name: str
         told = torch.tensor([p for p, own in zip(s.logprobs, s.filled.sampled, strict=True) if own])
         torch.testing.assert_close(learner.logprobs(batch)[batch.loss_mask != 0], told, rtol=0, atol=1e-4)
         assert s.finish == "length" or FormTokens(form, TOKENIZER).encoded(s.text) is not None
+
+
+def test_a_server_that_does_not_restrict_a_choice_is_reported() -> None:
+    async def generate(prompt: list[int], arguments: Mapping[str, Any]) -> Generated:
+        return Generated([TOKENIZER.eos_token_id], [-1.0], "", True, 0)
+
+    request = SampleRequest(messages=CHAT, form=NUMBERS, seed=0)
+    with pytest.raises(EngineError, match="allowed_token_ids"):
+        asyncio.run(vllm_sample(request, [5], 512, generate, TOKENIZER))
 
 
 def test_forms_and_filled_samples_survive_the_way_to_another_process(engine: HFEngine) -> None:

@@ -108,8 +108,8 @@ async def _fill(
         done = await generate([*prompt, *filling.ids], arguments)
         if version not in (None, done.version):
             return await _fill(request, form, prompt, left, generate, number)
-        if not done.ids:
-            raise EngineError("vLLM returned no token", "server")
+        if not done.ids or (allowed is not None and done.ids[0] not in allowed):
+            raise EngineError("vLLM returned a token that allowed_token_ids excludes, or none", "server")
         version = done.version
         for token, logprob in zip(done.ids, done.logprobs, strict=True):
             filling.take(token, logprob)
