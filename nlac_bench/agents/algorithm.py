@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
+from nlac_bench.agents.roles.answers import AnswerRecord
 from nlac_bench.agents.roles.playout import Playout, play_on, replayed
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
@@ -79,6 +80,7 @@ class Resources(Generic[C]):
         seed: the run's seed; derive others from it with ``derive_seed(seed, ...)``.
         concurrency: number of requests to send to the engine at the same time.
         keep_critiques: stores texts of the critic in ``critiques.jsonl``; called once in each ``update``.
+        keep_answers: stores raw answers of the roles in ``answers.jsonl``; likewise.
         learn: calls the function that takes the gradient steps of an ``update``. It returns when the engine
             may get new weights: with ``train.max_staleness=1``, episodes are played in the meantime.
         in_parts: called with the items of an update, the number of items of a mini-batch and a function that
@@ -100,6 +102,7 @@ class Resources(Generic[C]):
     seed: int
     concurrency: int
     keep_critiques: Callable[[Sequence[CritiqueRecord]], None] = lambda records: None
+    keep_answers: Callable[[Sequence[AnswerRecord]], None] = lambda records: None
     learn: Callable[[Callable[[], Metrics]], Awaitable[Metrics]] = at_once
     in_parts: Callable[[Sequence[Any], int, Callable[[Sequence[Any]], Awaitable[None]]], Awaitable[int]] = (
         whole

@@ -6,17 +6,17 @@ only the text after ``Action:``, without thoughts.
 """
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
+from nlac_bench.agents.roles import chat_forms
+from nlac_bench.envs.react import said
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
+from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.types import Info, Message, ToolSchema, Turn
-
-_ACTION = re.compile(r"(?:^|\s)\*{0,2}Action:\*{0,2}\s*")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ class PromptedAgent:
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """Return an actor with a new conversation."""
-        return _TextActor(self, PolicyChat(self.engine, self.sampling, self.slot, seed))
+        thinks = chat_forms.thinks(getattr(self.engine, "tokenizer", None))
+        form = chat_forms.policy(thinks) if self.name == "react" else None
+        return _TextActor(self, PolicyChat(self.engine, self.sampling, self.slot, seed, form))
 
     def prompt_hashes(self) -> dict[str, str]:
         """Return the sha256 of each prompt file that this agent may use."""
@@ -42,9 +44,12 @@ class PromptedAgent:
 class PolicyChat:
     """The chat of one episode with a model; sampled tokens are kept and not tokenised again."""
 
-    def __init__(self, engine: Engine, sampling: Sampling, slot: Slot, seed: int) -> None:
+    def __init__(
+        self, engine: Engine, sampling: Sampling, slot: Slot, seed: int, form: Form | None = None
+    ) -> None:
         self.messages: list[Message] = []
         self._engine, self._sampling, self._slot, self._seed = engine, sampling, slot, seed
+        self._form = form
         self._turn = 0
         self._prefix_ids: list[int] | None = None
 
@@ -58,6 +63,7 @@ class PolicyChat:
             seed=derive_seed(self._seed, self._turn),
             tools=tools,
             prefix_ids=self._prefix_ids,
+            form=self._form,
         )
         (sample,) = await self._engine.sample(request)
         self._turn += 1
@@ -108,7 +114,5 @@ class _TextActor:
 
 
 def spoken(text: str) -> str:
-    """Return the text after the last ``Action:``, or all of it; thoughts in ``<think>`` are removed."""
-    text = text[text.rfind("</think>") + len("</think>") :] if "</think>" in text else text
-    markers = list(_ACTION.finditer(text))
-    return (text[markers[-1].end() :] if markers else text).strip()
+    """Return the first action after ``Action:``, or all of the text; thoughts in ``<think>`` are removed."""
+    return said(text[text.rfind("</think>") + len("</think>") :] if "</think>" in text else text)

@@ -36,7 +36,7 @@ class NlrlSpeaker(Speaker):
         prompt = self._prompts.aggregator(state, action, futures)
         (sample,) = await self._ask(prompt, "aggregator")
         value = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
-        return value if self._readable("aggregator", value) else None
+        return value if self._readable("aggregator", value, sample, prompt) else None
 
     async def pick(self, state: State, candidates: Sequence[tuple[str, str]]) -> int | None:
         """Sample a choice among (action, value) pairs; return its index, or None if it cannot be parsed."""
@@ -44,7 +44,7 @@ class NlrlSpeaker(Speaker):
         (sample,) = await self._ask(prompt, "picker")
         text = decoded(prompt, sample) if whole(sample) else ""
         index = self._prompts.parse_pick(text, len(candidates))
-        return index if self._readable("picker", index) else None
+        return index if self._readable("picker", index, sample, prompt) else None
 
 
 class NLRL(Monitored[NlrlConfig]):

@@ -52,18 +52,25 @@ def _parameters(
         if not option or (resume_help is not None and option["resume"] is None):
             continue
         if resume_help is None:
-            default = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
+            plain = field.is_required() or field.default is None or field.default is False
+            default = "" if plain else f" [default: {field.default}]"
             text, panel = escape(f"{field.description}{default}"), option["panel"]
         else:
             text, panel = resume_help[option["resume"]], None
-        metavar = {int: "INTEGER", float: "FLOAT"}.get(kinds(field.annotation)[0])
-        shown = typer.Option(help=text, rich_help_panel=panel, metavar=metavar)
-        annotation: object = Annotated[str | None, shown]
+        kind = kinds(field.annotation)[0]
+        annotation: object
+        if kind is bool:
+            flag = typer.Option("--" + name.replace("_", "-"), help=text, rich_help_panel=panel)
+            annotation = Annotated[bool | None, flag]
+        else:
+            metavar = {int: "INTEGER", float: "FLOAT"}.get(kind)
+            shown = typer.Option(help=text, rich_help_panel=panel, metavar=metavar)
+            annotation = Annotated[str | None, shown]
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _number(text: str | None, wanted: tuple[object, ...]) -> object:
-    """Convert ``text`` to a number if one is ``wanted``; other texts are validated later."""
+def _number(text: str | bool | None, wanted: tuple[object, ...]) -> object:
+    """Convert ``text`` to a number if one is ``wanted``; other texts, and flags, are validated later."""
     kind = next((kind for kind in (int, float) if kind in wanted), None)
     if text is None or kind is None:
         return text

@@ -32,9 +32,6 @@ MAX_OBSERVATION_CHARS = 10_000_000
 DRAWN_ACTIONS = 20
 """Number of random actions that the floor ``constant`` tries by default."""
 
-DIALOGUE_PROMPTS = Path(__file__).parent / "prompts"
-"""Role prompts that speak of a user, tools and rules; the built-in environments use them."""
-
 T = TypeVar("T")
 
 
@@ -97,6 +94,9 @@ class TextEnv(gymnasium.Env[str, str]):
     prompts: ClassVar[Path | None] = None
     """Folder of text files that replace the packaged prompts (``nlac_bench/agents/prompts``) of the same
     names, for an environment with its own wording; None replaces no prompt."""
+    one_line: ClassVar[bool] = False
+    """Whether an action is one line of text. A refined action then ends with its first line, so that a small
+    model, which seldom ends its text by itself, writes one."""
     splits: Sequence[str] = ("train", "test")
     """The values that the argument ``split`` may have, with the other arguments of this instance. A training
     run validates on the split ``validation`` if it is one of them, else on tasks held out of ``train``."""

@@ -1,7 +1,7 @@
 """TokenBatch: the learner's input, sequences packed into rows with little padding."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import torch
@@ -24,10 +24,12 @@ class TokenSequence:
         weight: factor of the whole sequence, such as the importance weight of a prioritised replay.
         group_id: index of the prompt, lesson or turn that the sequence belongs to.
         loss: which loss the sequence contributes to, for algorithms that train two at once.
+        restricted: the tokens that were possible, for each index whose token was chosen among a few
+            (``Filled.restricted``); its log-probability is that of the distribution restricted to them.
 
     Raises:
-        ValueError: ``ids`` is empty, a list has another length, the first token is in ``loss_mask``, or
-            ``loss`` is unknown.
+        ValueError: ``ids`` is empty, a list has another length, the first token is in ``loss_mask``,
+            ``loss`` is unknown, or a token is not among those that were possible.
     """
 
     ids: Sequence[int]
@@ -39,6 +41,7 @@ class TokenSequence:
     old_values: Sequence[float] | None = None
     group_id: int = 0
     loss: LossName = "policy"
+    restricted: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.ids:
@@ -51,6 +54,9 @@ class TokenSequence:
             raise ValueError("the first token of a sequence cannot be trained on: set loss_mask[0] to 0")
         if self.loss not in _LOSSES:
             raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, got {self.loss!r}")
+        for at, possible in self.restricted.items():
+            if not 0 < at < len(self.ids) or self.ids[at] not in possible:
+                raise ValueError(f"restricted[{at}] = {possible!r} does not contain the token at index {at}")
 
 
 _OPTIONAL = ("advantages", "old_logprobs", "returns", "old_values")
@@ -58,12 +64,13 @@ _OPTIONAL = ("advantages", "old_logprobs", "returns", "old_values")
 
 @dataclass(frozen=True, slots=True)
 class TokenBatch:
-    """Packed rows; every tensor is ``[B, T]`` or None.
+    """Packed rows; every tensor is ``[B, T]`` or None, and ``allowed`` is ``[B, T, A]`` or None.
 
     ``segment_ids`` number the sequences of a row from 1 and are 0 on padding. Attention does not cross
     segments and ``position_ids`` restart at 0 in each, so that a sequence is computed as if it were alone.
     ``weights``, ``group_id`` and ``loss_id`` repeat the sequence's value on each of its tokens; ``mask_of``
-    reads ``loss_id``.
+    reads ``loss_id``. ``allowed`` are the tokens to which the distribution of a token is restricted, padded
+    with -1, or only -1 without a restriction.
     """
 
     ids: Tensor
@@ -77,6 +84,7 @@ class TokenBatch:
     old_logprobs: Tensor | None = None
     returns: Tensor | None = None
     old_values: Tensor | None = None
+    allowed: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -167,6 +175,8 @@ def _lay_out(rows: Sequence[Sequence[TokenSequence]], pad_id: int) -> TokenBatch
     loss_mask, weights = torch.zeros(shape), torch.zeros(shape)
     present = [n for n in _OPTIONAL if all(getattr(s, n) is not None for row in rows for s in row)]
     optional = {name: torch.zeros(shape) for name in present}
+    most = max((len(each) for row in rows for s in row for each in s.restricted.values()), default=0)
+    allowed = torch.full((*shape, most), -1, dtype=torch.long) if most else None
     for r, row in enumerate(rows):
         start = 0
         for number, sequence in enumerate(row, start=1):
@@ -180,5 +190,10 @@ def _lay_out(rows: Sequence[Sequence[TokenSequence]], pad_id: int) -> TokenBatch
             loss_id[r, span] = _LOSSES.index(sequence.loss)
             for name, tensor in optional.items():
                 tensor[r, span] = torch.tensor(getattr(sequence, name), dtype=torch.float32)
+            if allowed is not None:
+                for at, possible in sequence.restricted.items():
+                    allowed[r, start + at, : len(possible)] = torch.tensor(possible)
             start = span.stop
-    return TokenBatch(ids, position_ids, segment_ids, loss_mask, weights, group_id, loss_id, **optional)
+    return TokenBatch(
+        ids, position_ids, segment_ids, loss_mask, weights, group_id, loss_id, allowed=allowed, **optional
+    )

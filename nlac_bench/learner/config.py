@@ -76,6 +76,11 @@ class TrainConfig(Settings):
     max_prompt_length: int = Field(4096, ge=1, description="tokens; longer prompts are not trained on")
     max_response_length: int = Field(512, ge=1, description="tokens; longer answers are truncated")
     temperature: float = Field(1.0, ge=0, description="sampling temperature in training episodes")
+    forms: Literal["filled", "free"] = Field(
+        "filled",
+        description="filled: in the critic's roles, a chat model fills in forms, whose fixed words are "
+        "given; free: it writes whole answers",
+    )
     lr: float = Field(1e-6, gt=0, description="learning rate of AdamW; constant after the warm-up")
     warmup_steps: int = Field(0, ge=0, description="gradient steps in which the learning rate rises from 0")
     weight_decay: float = Field(0.0, ge=0, description="weight decay of AdamW")

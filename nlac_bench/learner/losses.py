@@ -40,6 +40,22 @@ def selective_log_softmax(logits_BTV: Tensor, ids_BT: Tensor) -> Tensor:
     return logprobs_BT
 
 
+def restricted_log_softmax(logits_MV: Tensor, ids_M: Tensor, allowed_MA: Tensor) -> Tensor:
+    """Return the log-probabilities of ``ids_M``, ``[M]``, restricted to the tokens of ``allowed_MA``.
+
+    Rows of ``allowed_MA`` are padded with -1; one that begins with -1 does not restrict its token.
+    """
+    logprobs_M = selective_log_softmax(logits_MV, ids_M)
+    (few_R,) = (allowed_MA[:, 0] >= 0).nonzero(as_tuple=True)
+    if not len(few_R):
+        return logprobs_M
+    wide_RV = logits_MV[few_R] if logits_MV.dtype == torch.float64 else logits_MV[few_R].float()
+    allowed_RA = allowed_MA[few_R]
+    logits_RA = wide_RV.gather(1, allowed_RA.clamp(min=0)).masked_fill(allowed_RA < 0, -torch.inf)
+    own_R = wide_RV.gather(1, ids_M[few_R][:, None])[:, 0]
+    return logprobs_M.index_put((few_R,), own_R - logits_RA.logsumexp(1))
+
+
 def entropy(logits_BTV: Tensor) -> Tensor:
     """Return the entropy of each next-token distribution in nats, ``[B, T]``."""
     logprobs_BTV = logits_BTV.log_softmax(-1)

@@ -54,10 +54,14 @@ class Outputs:
 
     @cached_property
     def logprobs_BT(self) -> Tensor:
-        """Log-probabilities of the trained tokens at temperature 1."""
+        """Log-probabilities of the trained tokens at temperature 1; of a restricted choice (``allowed``), in
+        the restricted distribution."""
         next_ids_BT = self._batch.ids.roll(-1, dims=1)
         ids_M = next_ids_BT[self._wanted_BT]
-        return self._spread(self._logits.each(losses.selective_log_softmax, ids_M))
+        if self._batch.allowed is None:
+            return self._spread(self._logits.each(losses.selective_log_softmax, ids_M))
+        allowed_MA = self._batch.allowed.roll(-1, dims=1)[self._wanted_BT]
+        return self._spread(self._logits.each(losses.restricted_log_softmax, ids_M, allowed_MA))
 
     @cached_property
     def reference_logprobs_BT(self) -> Tensor:

@@ -22,6 +22,7 @@ from nlac_bench.training.mismatch import Mismatch
 from nlac_bench.training.player import TrainingPlayer
 from nlac_bench.training.probe_set import ProbeSet
 from nlac_bench.training.progress import NO_SIGNAL, Progress
+from nlac_bench.training.readable import check_readable
 from nlac_bench.training.schedule import Schedule
 from nlac_bench.types import Episode
 
@@ -52,6 +53,7 @@ class TrainingLoop:
         learned: returns the number of tokens that the learner has computed so far, and whether it computes.
         allowance: keeps iterations within the budget; by default one for ``config.budget``.
         steps: counts the environment steps that the algorithm takes itself.
+        keep_going: go on if the critic is unreadable in the first iteration.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class TrainingLoop:
         allowance: Allowance | None = None,
         steps: StepMeter | None = None,
         learned: Callable[[], tuple[int, bool]] = lambda: (0, False),
+        keep_going: bool = False,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
@@ -81,6 +84,7 @@ class TrainingLoop:
         self.stop_requested, self.mismatch = stop_requested, mismatch
         self.logs, self.probe_set, self.ahead = logs, probe_set, ahead
         self.learned = learned
+        self.keep_going = keep_going
         self.budget = Budget.parse(config.budget)
         self.steps = steps or StepMeter()
         self.allowance = allowance or Allowance(self.budget, engine.generated_tokens)
@@ -127,7 +131,7 @@ class TrainingLoop:
         self.allowance.env_steps = self.ahead.unused_steps() if self.ahead else 0
         if self.finished():
             self.progress.env_steps += self.allowance.env_steps
-        self.progress.check_idle(self.budget)
+        self.progress.check_idle(self.budget, metrics)
         deep = self.finished() or self.passed(self.config.test_freq, before)
         engine = {**self.engine.metrics(), "logprob_gap": gap}
         played = None
@@ -136,6 +140,8 @@ class TrainingLoop:
         else:
             probed = await self.measured(episodes, deep)
         self.log({"kind": "iteration", **self.where(), **metrics, **probed, **engine})
+        if self.progress.iteration == 1 and not self.keep_going:
+            check_readable(metrics, self.config)
         best = played is not None and self.judge(*played)
         # Always save after a new best: `last` must contain the success of `best` after a crash.
         if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):

@@ -8,7 +8,9 @@ from typing import Any
 
 from nlac_bench.agents.algorithm import ReadsStates, Resources, at_once
 from nlac_bench.agents.nlac.records import CritiqueRecord
+from nlac_bench.agents.roles.answers import AnswerRecord
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.styles import with_forms
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.harness.measure.offline import ROLLOUTS, offline_episodes
@@ -34,6 +36,8 @@ from nlac_bench.training.player import TrainingPlayer
 from nlac_bench.training.probe_set import ProbeSet
 from nlac_bench.training.schedule import Schedule
 from nlac_bench.types import Episode
+
+ANSWERS = "answers.jsonl"
 
 
 @contextlib.contextmanager
@@ -66,10 +70,13 @@ def make_training(
     learner = Learner(
         local_model(str(config.model)), settings.learner(config.seed, **method.learner_options(settings))
     )
-    critiques = IterationLog(folder / CRITIQUES)
+    critiques, answers = IterationLog(folder / CRITIQUES), IterationLog(folder / ANSWERS)
 
     def keep_critiques(records: Sequence[CritiqueRecord]) -> None:
         critiques.append(map(asdict, records))
+
+    def keep_answers(records: Sequence[AnswerRecord]) -> None:
+        answers.append(map(asdict, records))
 
     def keep(episode: Episode) -> None:
         rollouts.append(episode_line(episode, redactor()))
@@ -103,6 +110,7 @@ def make_training(
         ),
         keep,
     )  # fmt: skip
+    prompts = with_forms(judge.prompts, settings.forms, env.one_line)
     allowance = Allowance(Budget.parse(settings.budget), engine.generated_tokens, method.generates)
     ahead = None
     if settings.max_staleness and config.offline is None:
@@ -113,8 +121,9 @@ def make_training(
         ahead = Ahead(play, learner.device, allowance.may_play_ahead)
     algorithm = method.algorithm_class(
         Resources(
-            settings, engine, learner, judge.prompts, agent, env.fork,
+            settings, engine, learner, prompts, agent, env.fork,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
+            keep_answers=keep_answers,
             learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
             in_parts=in_parts, steps=steps, done=done, make_validation_env=validation_env.fork,
         )
@@ -132,7 +141,7 @@ def make_training(
         log(row)
         on_metrics(row)
 
-    logs, probe_set = [critiques], None
+    logs, probe_set = [critiques, answers], None
     if method.keeps_critiques and isinstance(algorithm, ReadsStates) and algorithm.probe_states:
         probe_set = ProbeSet(folder, algorithm, config.seed)
         logs.append(probe_set.log)
@@ -142,7 +151,8 @@ def make_training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
             probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
-            allowance=allowance, steps=steps, learned=lambda: (learner.computed_tokens, learner.computing),
+            allowance=allowance, steps=steps, keep_going=config.keep_going,
+            learned=lambda: (learner.computed_tokens, learner.computing),
         )  # fmt: skip
         yield training
     finally:

@@ -6,6 +6,8 @@ from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner.config import Budget, BudgetUnit
+from nlac_bench.learner.outputs import Metrics
+from nlac_bench.training.readable import ADVICE, unreadable
 from nlac_bench.types import Episode
 
 MAX_IDLE = 50
@@ -77,19 +79,28 @@ class Progress:
         self.tokens = tokens
         self.seconds += seconds
 
-    def check_idle(self, budget: Budget) -> None:
+    def check_idle(self, budget: Budget, metrics: Metrics) -> None:
         """Raise an error if the budget would be spent without learning, or never be spent.
 
         A budget of environment steps or tokens may end with iterations without a gradient step, for example
         because all episodes succeed, but must not consist of them only.
 
+        Args:
+            metrics: of the last iteration, which the message gives the cause from.
+
         Raises:
             NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step.
         """
         if self.idle >= MAX_IDLE and (budget.unit == "steps" or not self.gradient_steps):
+            cause = unreadable(metrics)
             raise NlacBenchError(
-                f"{MAX_IDLE} successive iterations took no gradient step: no episode succeeded, or all "
-                "episodes of each task had the same result; use easier tasks or a stronger model"
+                f"{MAX_IDLE} successive iterations took no gradient step: "
+                + (
+                    f"in the last one, {cause} could not be read; {ADVICE}"
+                    if cause
+                    else "no episode succeeded, or all episodes of each task had the same result; use easier "
+                    "tasks or a stronger model"
+                )
             )
 
     def row(self) -> dict[str, Any]:

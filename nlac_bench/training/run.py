@@ -6,6 +6,7 @@ Its folder is a run folder whose episodes are the test episodes of the trained p
     rollouts.jsonl     every training episode in order of use; episodes that were played again after a crash
                        are recorded twice
     metrics.jsonl      one line per iteration and per validation, and one for the weights that are tested
+    answers.jsonl      a sample of the raw answers of each role, readable or not, 32 an iteration (likewise)
     critiques.jsonl    one line per lesson, at most ``kept_critiques`` an iteration (methods with a language
                        critic); no iteration is recorded twice
     probe_set.jsonl    states that the critic reads at each validation (likewise)
@@ -114,7 +115,8 @@ class TrainingResult:
             return []
         return [
             "advice: use a model that follows instructions better, easier tasks, or, if answers were "
-            "truncated, longer ones (--train max_response_length=N); rollouts.jsonl contains the answers"
+            "truncated, longer ones (--train max_response_length=N); answers.jsonl contains a sample of the "
+            "roles' answers, rollouts.jsonl the policy's"
         ]
 
     def to_json(self) -> dict[str, Any]:

@@ -275,7 +275,7 @@ def test_thoughts_do_not_quote_what_the_critic_could_not_know() -> None:
     target = prompts.parse_future(
         "<think>x</think>Reasoning: if yes, then\nPrediction: it ends.\nOutcome: success"
     )
-    assert target == "<think>\nif yes, then\n</think>\n\nit ends.\nOutcome: success"
+    assert target == "<think>\nif yes, then\n</think>\n\nPrediction: it ends.\nOutcome: success"
     assert prompts.outcome(target) == "success"
     state = transition().state
     assert prompts.heard("<think>secret</think>\n\nAction: Shall I?", state) == "Shall I?"

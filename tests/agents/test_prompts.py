@@ -1,5 +1,6 @@
 """Wording given by an environment or by the user: which file is read, and what is refused."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +14,6 @@ from nlac_bench.agents.registry import AgentContext, make, prompt_hashes
 from nlac_bench.agents.roles.chat import FILES, ChatPrompts
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.transition import Transition, first_state
-from nlac_bench.envs import registry
-from nlac_bench.envs.text_env import DIALOGUE_PROMPTS
 from nlac_bench.errors import NlacBenchError
 from tests.envs.count_down import CountDown
 
@@ -53,20 +52,9 @@ def shown(style: ChatPrompts, info: dict[str, Any]) -> dict[str, str]:
 def test_prompts_of_an_environment_without_prompt_files(policy: str) -> None:
     for role, text in shown(ChatPrompts(), {"policy": policy}).items():
         assert policy in text
-        lines = [line for line in text.splitlines() if line.strip()]
-        for line, following in zip(lines, [*lines[1:], "# end"], strict=True):
-            assert not (line.startswith("# ") and following.startswith("# ")), f"{role}: {line} is empty"
+        assert not re.search(r"<(\w+)>\s*</\1>", text), f"{role}: nothing is between two tags"
         told = text.replace('"Tool result:"', "")
         assert not [word for word in TAU_WORDS if word in told], role
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_the_built_in_environments_keep_their_wording(name: str) -> None:
-    assert registry.make_text_env(name).prompts == DIALOGUE_PROMPTS
-    files = prompt_files(None, DIALOGUE_PROMPTS)
-    assert files.load("nlac_successor").startswith("{setting}\n\n# The conversation so far\n")
-    assert "what the user or the tool answers" in files.load("nlac_successor")
-    assert files.sha256("react_tools") == PACKAGED.sha256("react_tools")
 
 
 def test_the_users_folder_is_read_before_the_environments(tmp_path: Path) -> None:
@@ -85,7 +73,8 @@ def test_given_wording_is_said_and_hashed(tmp_path: Path) -> None:
     files = prompt_files(folder, None)
     style = ChatPrompts(files=files)
     texts = shown(style, {"policy": "P"})
-    assert texts["successor"] == "P!|User: 3\n\nAgent: Thought: down\nAction: 2\n\nUser: 2|1"
+    assert texts["successor"].endswith("\n\nP!|User: 3\n\nAgent: Thought: down\nAction: 2\n\nUser: 2|1")
+    assert texts["successor"].startswith(PACKAGED.load("role_system"))
     assert texts["policy"].startswith("P!\n\n3")
     changed = {n for n in FILES if style.hashes()[n] != ChatPrompts().hashes()[n]}
     assert changed == {"nlac_successor", "react_plain"}

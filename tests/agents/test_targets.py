@@ -13,6 +13,7 @@ import pytest
 from nlac_bench import tiny
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import back_up
+from nlac_bench.agents.roles.answers import Answers
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.playout import play_on
@@ -66,10 +67,10 @@ def test_the_end_of_a_thought_out_episode_has_corrected_reasons(reward: float) -
     reasons = "if it is no cat, no question is left."
     answer = f"I see</think>Reasoning: {reasons}\nPrediction: It is over.\nOutcome: failure"
     found, requests, counts = target(prompts, replace(END, reward=reward), answer)
-    rewards = "The rewards of the whole task add up to -1.\n" if reward else ""
+    rewards = " The rewards of the whole task add up to -1." if reward else ""
     assert found == (
         f"<think>\n{reasons}\n</think>\n\n"
-        f"The task ends with this action: No. You lost.\n{rewards}Outcome: failure"
+        f"Prediction: The task ends with this action: No. You lost.{rewards}\nOutcome: failure"
     )
     (request,) = requests
     assert (request.role, request.slot) == ("backup", "target") and counts["backup"] == 1
@@ -156,7 +157,7 @@ def test_a_backup_has_the_outcome_of_the_next_future(
 ) -> None:
     """Otherwise an outcome that is changed more often in one direction would be learned everywhere."""
     engine = Scripted(end.format(written))
-    counts = Counter[str]()
+    counts = Answers()
     speaker = Speaker(engine, prompts, Sampling(), Sampling(), 0, counts)
     step = replace(END, terminated=False, next_state=STATE)
     found = asyncio.run(speaker.backup(step, "a dog?", end.format(future)))
@@ -187,7 +188,8 @@ def test_all_actions_of_an_episode_have_its_reward() -> None:
     assert [t.reward_before for t in found] == [0, -1, -2, -3]
     assert target(CompactPrompts(), found[-1])[0] == "next: yes; reward: -3; end: success"
     assert target(ChatPrompts(), found[-1])[0] == (
-        "The task ends with this action: yes\nThe rewards of the whole task add up to -3.\nOutcome: success"
+        "Prediction: The task ends with this action: yes The rewards of the whole task add up to -3.\n"
+        "Outcome: success"
     )
 
 

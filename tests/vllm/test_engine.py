@@ -11,6 +11,7 @@ from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, SyncError
+from nlac_bench.rollout.engines.forms import Choice, Fixed, Form, Free
 from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
 from nlac_bench.types import Episode
@@ -24,6 +25,11 @@ pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 T = TypeVar("T")
 TOKENIZER = tiny_model.tokenizer()
 CHAT = [{"role": "user", "content": "What is it? It is the number."}]
+NUMBERS: Form = (Fixed("Best:"), Choice(tuple(f" {i}" for i in range(1, 12))))
+VERDICT: Form = (
+    Fixed("Why:"), Free(12, ("\n",)), Fixed("\nOptimal:"), Choice((" yes", " no"), last=(" yes",)),
+    Fixed("\nInstead:"), Free(12, ("\n",)),
+)  # fmt: skip
 
 
 def run(awaitable: Awaitable[T]) -> T:
@@ -62,6 +68,27 @@ def test_logprobs_are_those_of_the_sampling_distribution(
         assert sample.ids is not None
         assert (sample.ids[-1] == TOKENIZER.eos_token_id) == (sample.finish == "stop")
     assert sum(s.usage.calls for s in samples) == 1
+
+
+@pytest.mark.parametrize("form", [VERDICT, NUMBERS])
+def test_forms_are_filled_in_with_restricted_choices(engine: VLLMEngine, form: Form) -> None:
+    request = SampleRequest(messages=CHAT, form=form, sampling=Sampling(max_tokens=60), seed=1, n=6)
+    samples = run(engine.sample(request))
+    model, found = tiny_model.model(0), set()
+    for sample in samples:
+        assert sample.prompt_ids and sample.ids and sample.logprobs and sample.filled
+        assert sample.finish == "stop" and sample.text.startswith(form[0].text)  # type: ignore[union-attr]
+        found.add(sample.filled.chosen[0][0])
+        ids = torch.tensor([sample.prompt_ids + sample.ids])
+        with torch.no_grad():
+            logits_TV = model(input_ids=ids).logits[0, len(sample.prompt_ids) - 1 : -1]
+        for at, (token, logprob) in enumerate(zip(sample.ids, sample.logprobs, strict=True)):
+            few = sample.filled.restricted.get(at)
+            scale = logits_TV[at] if few is None else logits_TV[at, few]
+            expected = float(logits_TV[at, token] - scale.logsumexp(0)) if sample.filled.sampled[at] else 0.0
+            assert abs(expected - logprob) < 2e-3
+    assert len(found) > 1
+    assert [s.ids for s in run(engine.sample(request))] == [s.ids for s in samples]
 
 
 def test_greedy_logprobs_stops_and_overflow(engine: VLLMEngine) -> None:

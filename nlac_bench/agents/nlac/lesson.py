@@ -9,6 +9,7 @@ from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.learner.batch import LossName, TokenSequence
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest
+from nlac_bench.rollout.engines.forms import Filled, Form, FormTokens
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.types import Episode
 
@@ -83,6 +84,7 @@ class Encoder:
         self.format = ChatFormat(tokenizer)
         self._prompts = prompts
         self._limits = max_prompt_length, max_response_length
+        self._forms: dict[Form, FormTokens] = {}
         self.too_long = 0
 
     def fits(self, transition: Transition) -> bool:
@@ -107,8 +109,9 @@ class Encoder:
         if lesson.target is None:
             return None
         prompt = self._prompts.successor(lesson.transition.state, lesson.transition.action)
-        answer = self._text_ids(prompt, lesson.target)
-        return self._sequence(self._prompt_ids(prompt), answer, lesson.weight, group, "critic")
+        answer, filled = self._filled(prompt, lesson.target)
+        ids = self._prompt_ids(prompt)
+        return self._sequence(ids, answer, lesson.weight, group, "critic", filled)
 
     def policy(self, lesson: Lesson, group: int) -> TokenSequence | None:
         """Return the sequence of L2 = −log π_θ(a^r | s); None if there is no action or it is too long."""
@@ -136,6 +139,18 @@ class Encoder:
             return list(sample.ids)
         return self._text_ids(prompt, action.text)
 
+    def _filled(self, prompt: Prompt, text: str) -> tuple[list[int], Filled | None]:
+        """Return the tokens of ``text``, and if the role's answers have a form, which of them it samples."""
+        written = text.removeprefix(prompt.opening)
+        if prompt.form is not None and (found := self._form(prompt.form).encoded(written)) is not None:
+            return found
+        return self._text_ids(prompt, text), None
+
+    def _form(self, form: Form) -> FormTokens:
+        if form not in self._forms:
+            self._forms[form] = FormTokens(form, self.format.tokenizer)
+        return self._forms[form]
+
     def _text_ids(self, prompt: Prompt, text: str) -> list[int]:
         tokenizer = self.format.tokenizer
         written = prompt.codec.encode(text).removeprefix(prompt.opening)
@@ -151,10 +166,18 @@ class Encoder:
         return self.format.prompt_ids(SampleRequest(messages=prompt.messages))
 
     def _sequence(
-        self, ids: list[int], answer: list[int], weight: float, group: int, loss: LossName
+        self,
+        ids: list[int],
+        answer: list[int],
+        weight: float,
+        group: int,
+        loss: LossName,
+        filled: Filled | None = None,
     ) -> TokenSequence | None:
         if not self._fits(ids) or len(answer) > self._limits[1] or not answer:
             self.too_long += 1
             return None
-        mask = [0.0] * len(ids) + [1.0] * len(answer)
-        return TokenSequence([*ids, *answer], mask, weight=weight, group_id=group, loss=loss)
+        learned = [True] * len(answer) if filled is None else filled.sampled
+        mask = [0.0] * len(ids) + list(map(float, learned))
+        few = {} if filled is None else {len(ids) + at: x for at, x in filled.restricted.items()}
+        return TokenSequence([*ids, *answer], mask, weight, group_id=group, loss=loss, restricted=few)

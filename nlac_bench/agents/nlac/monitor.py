@@ -12,6 +12,7 @@ from nlac_bench.agents.nlac.config import PlayedReadConfig, ReadConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.records import Continued, CritiqueRecord, ProbeRecord
 from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
+from nlac_bench.agents.roles.auc import auc
 from nlac_bench.agents.roles.role_prompts import Outcome
 from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition
@@ -61,21 +62,19 @@ class Monitored(ReplayTrainer[C, Lesson]):
     def accuracy(self, lessons: Sequence[Lesson]) -> Metrics:
         """Return the accuracy of predicted outcomes, and the AUC of the evaluator's verdict for the outcome.
 
-        The area under the ROC curve (AUC) of a yes/no verdict is the mean of its hit rates in won and lost
-        episodes; 0.5 is chance. The verdict is about one action and the outcome about a whole episode, so an
-        AUC of 1 cannot be expected.
+        The area under the ROC curve (AUC) is that of P("yes") if the verdict is a choice, else that of the
+        yes/no verdict; 0.5 is chance. The verdict is about one action and the outcome about a whole episode,
+        so an AUC of 1 cannot be expected.
         """
         read = lessons if self.predicts else ()
         outcomes = [(self.outcome(x), bool(x.transition.success)) for x in read]
         predicted = [(outcome == "success", was) for outcome, was in outcomes if outcome]
-        judged = [(x.critique.optimal, bool(x.transition.success)) for x in lessons if x.critique is not None]
+        judged = [(x.critique.score, bool(x.transition.success)) for x in lessons if x.critique is not None]
         metrics: Metrics = {"probes": float(len(lessons))}
         if predicted:
             metrics["successor_accuracy"] = float(np.mean([guess == was for guess, was in predicted]))
-        won = [verdict for verdict, was in judged if was]
-        lost = [verdict for verdict, was in judged if not was]
-        if won and lost:
-            metrics["evaluator_auc"] = float((np.mean(won) + 1 - np.mean(lost)) / 2)
+        if (area := auc([score for score, _ in judged], [was for _, was in judged])) is not None:
+            metrics["evaluator_auc"] = area
         return metrics
 
     async def refinement(self, lessons: Sequence[Lesson]) -> Metrics:
@@ -111,7 +110,7 @@ class Monitored(ReplayTrainer[C, Lesson]):
     # --- what is stored -------------------------------------------------------------------------
 
     def keep(self, lessons: Sequence[Lesson]) -> None:
-        """Store the texts of at most ``kept_critiques`` of the iteration's lessons, in order.
+        """Store some raw answers, and the texts of at most ``kept_critiques`` lessons, in order.
 
         Lessons without a text of the critic are left out. The draw has a random generator of its own.
         """
@@ -128,6 +127,7 @@ class Monitored(ReplayTrainer[C, Lesson]):
             )
             for number, lesson in (written[i] for i in sorted(drawn.tolist()))
         ])  # fmt: skip
+        self.resources.keep_answers(self.speaking.counts.taken(self.replay.iteration + 1))
 
     @property
     def probe_states(self) -> int:

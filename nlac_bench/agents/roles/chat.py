@@ -1,19 +1,23 @@
 """The chat prompt style for real models: instructions in natural language (files in ``agents/prompts``)."""
 
 import json
-import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
+from nlac_bench.agents.roles import chat_answers, chat_forms
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition, beyond_success, earned
+from nlac_bench.envs import react
+from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.types import Message
 
 FILES = (
     "react_tools",
     "react_plain",
     "tool_result",
+    "role_system",
     "nlac_successor",
     "nlac_backup",
     "nlac_evaluator",
@@ -21,13 +25,8 @@ FILES = (
     "nlrl_aggregator",
     "nlrl_picker",
 )
-_OUTCOME = re.compile(r"^\W*outcome\W*\s(success|failure)\W*$", re.IGNORECASE | re.MULTILINE)
-_OPTIMAL = re.compile(r"^\W*optimal\W*\s(yes|no)\b", re.IGNORECASE | re.MULTILINE)
-_REASONED = re.compile(
-    r"^\W*reasoning:\s*(.*?)^\W*prediction:\s*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL
-)
-_THOUGHT = re.compile(r"^\W*thought:\s*(.*?)^\W*(action:.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
-_BEST = re.compile(r"^\W*best\W*\s(\d{1,2})\b", re.IGNORECASE | re.MULTILINE)
+EXAMPLE = "\n\nAn example of the form"
+"""The beginning of the last part of a role's prompt; it is left out if the model fills in a form."""
 MAX_ANSWER_CHARS = 20_000
 HEARD = 6
 """Number of the environment's answers that hindsight quotes."""
@@ -44,13 +43,26 @@ class ChatPrompts:
         thinks: the model writes ``<think>…</think>`` before its answer.
         opens: the model's chat template ends with ``<think>``.
         files: the prompt files.
+        filled: the model fills in the forms of ``chat_forms``; if not, it writes whole answers.
+        one_line: see ``TextEnv.one_line``.
     """
 
     grows = True
 
-    def __init__(self, thinks: bool = False, opens: bool = False, files: PromptFiles = PACKAGED) -> None:
-        self.thinks, self._files = thinks, files
+    def __init__(
+        self,
+        thinks: bool = False,
+        opens: bool = False,
+        files: PromptFiles = PACKAGED,
+        filled: bool = True,
+        one_line: bool = False,
+    ) -> None:
+        self.thinks, self.filled, self.one_line, self._files = thinks, filled, one_line, files
         self._opening = "<think>\n" if opens else ""
+
+    def with_forms(self, filled: bool, one_line: bool = False) -> "ChatPrompts":
+        """Return the same prompts with or without forms."""
+        return ChatPrompts(self.thinks, bool(self._opening), self._files, filled, one_line)
 
     def policy(self, state: State) -> Prompt:
         """Return the prompt for an action."""
@@ -60,11 +72,12 @@ class ChatPrompts:
             if message["role"] == "user" and message.get("kind") in ("tool", "invalid"):
                 text = self._files.fill("tool_result", observation=text)
             messages.append({"role": message["role"], "content": text})
-        return Prompt(tuple(messages), opening=self._opening)
+        form = chat_forms.policy(self.thinks)
+        return Prompt(tuple(messages), opening=self._opening, form=form)
 
     def successor(self, state: State, action: str) -> Prompt:
         """Return the prompt for M(d | s, a)."""
-        return self._ask("nlac_successor", state, action=_visible(action))
+        return self._ask("nlac_successor", state, chat_forms.SUCCESSOR, action=_visible(action))
 
     def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
         """Return the prompt for B(s, a, r, s′, d′).
@@ -78,6 +91,7 @@ class ChatPrompts:
         return self._ask(
             "nlac_backup",
             transition.state,
+            chat_forms.REASONED,
             action=_visible(transition.action),
             answer=following.observation + earned(transition),
             next_action=_visible(next_action),
@@ -94,6 +108,7 @@ class ChatPrompts:
         return self._ask(
             "nlac_backup",
             transition.state,
+            chat_forms.REASONED,
             action=_visible(transition.action),
             answer=(transition.last_words or "nothing") + earned(transition),
             next_action="None: the task ended with that answer.",
@@ -103,10 +118,10 @@ class ChatPrompts:
     def parse_ending(self, written: str, target: str) -> str | None:
         """Return ``target`` with the reasons in ``written`` as its thought."""
         text = _visible(written)
-        match = _REASONED.search(text)
-        if match is None or len(text) > MAX_ANSWER_CHARS or self.outcome(text) != self.outcome(target):
+        parts = chat_answers.reasoned(text)
+        if parts is None or self._unusable(text) or self.outcome(text) != self.outcome(target):
             return None
-        return self._with_thought(match[1].strip(), _visible(target))
+        return self._with_thought(parts[0], _visible(target))
 
     def hindsight(self, answers: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the environment's next answers, the reward if it says more than success, and the outcome."""
@@ -115,24 +130,28 @@ class ChatPrompts:
             reason, future = "This action ends the task.", f"The task ends with this action: {shown[0]}"
         else:
             reason = f"After this action the task goes on for {len(answers) - 1} more steps."
-            future = f"The answer would be: {shown[0]}\nThen: " + "\nThen: ".join(shown[1:])
+            future = f"The answer would be: {shown[0]} Then: " + " Then: ".join(shown[1:])
         if total := beyond_success(reward, success):
-            future += f"\nThe rewards of the whole task add up to {total}."
-        return self._with_thought(reason, f"{future}\nOutcome: {'success' if success else 'failure'}")
+            future += f" The rewards of the whole task add up to {total}."
+        outcome = "success" if success else "failure"
+        return self._with_thought(reason, f"Prediction: {future}\nOutcome: {outcome}")
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """Return the prompt for E(s, a, d¹…dᵏ)."""
         listed = "\n\n".join(f"Prediction {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
-        return self._ask("nlac_evaluator", state, action=_visible(action), futures=listed)
+        parts = {"action": _visible(action), "futures": listed}
+        return self._ask("nlac_evaluator", state, chat_forms.EVALUATOR, **parts)
 
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
         """Return the prompt for π_r(· | s, a, critique)."""
-        return self._ask("nlac_refiner", state, action=_visible(action), critique=critique.text)
+        parts = {"action": _visible(action), "critique": critique.text}
+        return self._ask("nlac_refiner", state, chat_forms.refiner(self.one_line), **parts)
 
     def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """Return the prompt for a language value from K futures of one action (NLRL)."""
         listed = "\n\n".join(f"Course {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
-        return self._ask("nlrl_aggregator", state, action=_visible(action), futures=listed)
+        parts = {"action": _visible(action), "futures": listed}
+        return self._ask("nlrl_aggregator", state, chat_forms.REASONED, **parts)
 
     def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
         """Return the prompt for the number of the best (action, value) pair (NLRL)."""
@@ -140,53 +159,66 @@ class ChatPrompts:
             f"Candidate {i}:\n{_visible(action)}\nWhat it leads to:\n{_visible(value)}"
             for i, (action, value) in enumerate(candidates, 1)
         )
-        return self._ask("nlrl_picker", state, candidates=listed)
+        return self._ask("nlrl_picker", state, chat_forms.picker(len(candidates)), candidates=listed)
 
     def parse_action(self, written: str) -> str | None:
-        """Return the whole answer, including thoughts; None if it is empty."""
-        return written.strip() or None
+        """Return the answer up to the end of its first action, including thoughts.
+
+        None if the answer or the action is empty, or if the action is a copy of the prompt's.
+        """
+        thought, text = _split(written)
+        parts = chat_answers.thought_and_action(text)
+        if parts is None:
+            return written.strip() or None
+        end = react.first_action(text)
+        assert end is not None
+        return (thought + text[: end[2]]).strip() if self._is_action(parts[1]) else None
 
     def parse_refined(self, written: str) -> str | None:
-        """Return the refiner's action without the refiner's thoughts, which refer to the critique."""
-        text = _visible(written)
-        match = _THOUGHT.search(text)
-        if match is None:
+        """Return the refiner's action in the form of the policy's prompt.
+
+        The refiner's own thoughts, which refer to the critique, are left out.
+        """
+        parts = chat_answers.thought_and_action(_visible(written))
+        if parts is None or not self._is_action(parts[1]) or self._unusable(f"Thought: {parts[0]}"):
             return None
-        return self._with_thought(match[1].strip(), match[2].strip()) if self.thinks else match[0].strip()
+        thought, action = parts[0], parts[1] if self._bare else f"Action: {parts[1]}"
+        if self.thinks:
+            return self._with_thought(thought, action)
+        return f"Thought: {thought}\n{action}" if thought and not self._bare else action
 
     def parse_future(self, written: str) -> str | None:
         """Return the prediction, with its reasons as a thought if the model writes thoughts."""
         text = _visible(written)
-        if len(text) > MAX_ANSWER_CHARS or self.outcome(text) is None:
+        if self._unusable(text) or self.outcome(text) is None:
             return None
-        match = _REASONED.search(text)
-        return text if match is None else self._with_thought(match[1].strip(), match[2].strip())
+        parts = chat_answers.reasoned(text)
+        return text if parts is None else self._with_thought(*parts)
 
     def parse_critique(self, written: str) -> Critique | None:
         """Return the critique if the answer contains a verdict."""
         text = _visible(written)
-        match = _OPTIMAL.search(text)
-        if match is None or len(text) > MAX_ANSWER_CHARS:
-            return None
-        return Critique(optimal=match[1].lower() == "yes", text=text)
+        optimal = chat_answers.verdict(text)
+        return None if optimal is None or self._unusable(text) else Critique(optimal, text)
 
     def parse_pick(self, written: str, candidates: int) -> int | None:
-        """Return the last number after ``Best:`` as an index from 0."""
-        numbers = _BEST.findall(_visible(written))
-        number = int(numbers[-1]) if numbers else 0
+        """Return the number after ``Best:`` as an index from 0."""
+        number = chat_answers.number(_visible(written)) or 0
         return number - 1 if 1 <= number <= candidates else None
 
     def outcome(self, future: str) -> Outcome | None:
-        """Return the last outcome that ``future`` names."""
-        outcomes = _OUTCOME.findall(_visible(future))
-        if not outcomes:
+        """Return the outcome that ``future`` names; None if it names none or both."""
+        match = chat_answers.outcome_place(_visible(future))
+        if match is None:
             return None
-        return "success" if outcomes[-1].lower() == "success" else "failure"
+        return "success" if match[1].lower() == "success" else "failure"
 
     def with_outcome(self, future: str, outcome: Outcome) -> str:
         """Return ``future`` with ``outcome`` as the last outcome that it names."""
-        *_, last = _OUTCOME.finditer(future)
-        return future[: last.start(1)] + outcome + future[last.end(1) :]
+        thought, text = _split(future)
+        match = chat_answers.outcome_place(text)
+        assert match is not None, future
+        return thought + text[: match.start(1)] + outcome + text[match.end(1) :]
 
     def heard(self, action: str, state: State) -> str:
         """Return the text without thoughts if the environment has tools, else the text after ``Action:``."""
@@ -196,14 +228,38 @@ class ChatPrompts:
         """Return the sha256 of each prompt file."""
         return {name: self._files.sha256(name) for name in FILES}
 
-    def _ask(self, name: str, state: State, **parts: str) -> Prompt:
+    def _ask(self, name: str, state: State, form: Form, **parts: str) -> Prompt:
         lines = []
         for message in state.messages:
             kind = message.get("kind")
             who = "Agent" if message["role"] == "assistant" else "Tool result" if kind == "tool" else "User"
             lines.append(f"{who}: {_visible(str(message['content']))}")
         text = self._files.fill(name, setting=self._setting(state), conversation="\n\n".join(lines), **parts)
-        return Prompt(({"role": "user", "content": text},), opening=self._opening)
+        if self.filled:  # small models copy the example, which a form makes unnecessary
+            text = text.rpartition(EXAMPLE)[0] or text
+        messages = (
+            {"role": "system", "content": self._files.load("role_system")},
+            {"role": "user", "content": text},
+        )
+        if self.thinks:
+            form = chat_forms.after_thought(form, opened=bool(self._opening))
+        return Prompt(messages, opening=self._opening, form=form if self.filled else None)
+
+    @cached_property
+    def _bare(self) -> bool:
+        """Whether the policy's prompt asks for the action alone, as some environments' prompts do."""
+        return "Action:" not in self._files.load("react_plain")
+
+    @cached_property
+    def _examples(self) -> frozenset[str]:
+        """The values of labelled lines in the prompts, which an answer must not repeat."""
+        return frozenset(value for name in FILES for value in chat_answers.values(self._files.load(name)))
+
+    def _unusable(self, text: str) -> bool:
+        return len(text) > MAX_ANSWER_CHARS or chat_answers.copies(text, self._examples)
+
+    def _is_action(self, action: str) -> bool:
+        return any(map(str.isalnum, action)) and not self._unusable(f"Action: {action}")
 
     def _setting(self, state: State) -> str:
         if not state.tools:
@@ -215,6 +271,12 @@ class ChatPrompts:
         return f"<think>\n{thought}\n</think>\n\n{answer}" if self.thinks else answer
 
 
+def _split(text: str) -> tuple[str, str]:
+    """Return the thoughts with their end mark, which may be empty, and the rest."""
+    end = text.rfind("</think>") + len("</think>") if "</think>" in text else 0
+    return text[:end], text[end:]
+
+
 def _visible(text: str) -> str:
     """Return ``text`` without thoughts."""
-    return text[text.rfind("</think>") + len("</think>") :].strip() if "</think>" in text else text.strip()
+    return _split(text)[1].strip()

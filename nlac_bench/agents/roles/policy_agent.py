@@ -65,6 +65,7 @@ class _Actor:
             sampling=agent.sampling,
             seed=derive_seed(self._seed, len(self.state.messages)),
             prefix_ids=self._prefix_ids,
+            form=prompt.form,
         )
         (sample,) = await agent.engine.sample(request)
         written = prompt.opening + prompt.codec.decode(sample.text)

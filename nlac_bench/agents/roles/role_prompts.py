@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.types import Messages
 
 Outcome: TypeAlias = Literal["success", "failure"]
@@ -45,6 +46,8 @@ class Prompt:
     codec: Codec = field(default_factory=Plain)
     opening: str = ""
     """The beginning of the answer that the chat template adds to the prompt, such as ``<think>``."""
+    form: Form | None = None
+    """The form of the answer; None if the model writes the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,13 @@ class Critique:
     optimal: bool
     text: str
     """The evaluator's whole answer, which the refiner reads."""
+    probability: float | None = None
+    """P("yes") where the verdict was a choice between yes and no; None if the model wrote it freely."""
+
+    @property
+    def score(self) -> float:
+        """How good the action is, from 0 to 1: P("yes"), or the verdict."""
+        return float(self.optimal) if self.probability is None else self.probability
 
 
 class RolePrompts(Protocol):

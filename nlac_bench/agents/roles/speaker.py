@@ -1,9 +1,10 @@
 """Samples a model's answers in its roles, parses them, and counts answers that cannot be parsed."""
 
-from collections import Counter
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from nlac_bench.agents.roles.answers import Answers
 from nlac_bench.agents.roles.role_prompts import Critique, ExplainingPrompts, Prompt, RolePrompts
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
@@ -29,8 +30,7 @@ class Speaker:
     Args:
         sampling: sampling parameters of policy, successor, backup and aggregator.
         improvement: sampling parameters of evaluator, refiner and picker.
-        counts: counts answers by role, and those that could not be parsed as ``role/unparseable``; all
-            speakers share it.
+        counts: counts the answers, and keeps some; all speakers share it.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Speaker:
         sampling: Sampling,
         improvement: Sampling,
         seed: int,
-        counts: Counter[str],
+        counts: Answers,
     ) -> None:
         self._engine, self._prompts = engine, prompts
         self._sampling: dict[object, Sampling] = dict.fromkeys(
@@ -54,7 +54,7 @@ class Speaker:
         prompt = self._prompts.policy(state)
         (sample,) = await self._ask(prompt, "policy", slot=slot, ids=state.prompt_ids)
         text = self._prompts.parse_action(decoded(prompt, sample)) if whole(sample) else None
-        return self._action(text, sample, "policy")
+        return self._action(text, sample, "policy", prompt)
 
     async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[str]:
         """Sample d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a).
@@ -64,7 +64,12 @@ class Speaker:
         prompt = self._prompts.successor(state, action)
         samples = await self._ask(prompt, "successor", n, slot)
         written = [self._prompts.parse_future(decoded(prompt, s)) if whole(s) else None for s in samples]
-        return [future for future in written if self._readable("successor", future) and future is not None]
+        read = [
+            future
+            for future, sample in zip(written, samples, strict=True)
+            if self._readable("successor", future, sample, prompt)
+        ]
+        return [future for future in read if future is not None]
 
     async def backup(
         self, transition: Transition, next_action: str, next_future: str, slot: Slot = "policy"
@@ -79,7 +84,7 @@ class Speaker:
         prompt = prompts.backup(transition, next_action, next_future)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
         target = prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
-        if not self._readable("backup", target) or target is None:
+        if not self._readable("backup", target, sample, prompt) or target is None:
             return None
         outcome = prompts.outcome(next_future)
         if outcome is None or prompts.outcome(target) == outcome:
@@ -98,7 +103,7 @@ class Speaker:
         prompt = prompts.ending(transition, ending)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
         target = prompts.parse_ending(decoded(prompt, sample), ending) if whole(sample) else None
-        self._readable("backup", target)
+        self._readable("backup", target, sample, prompt)
         return ending if target is None else target
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
@@ -106,17 +111,20 @@ class Speaker:
         prompt = self._prompts.evaluator(state, action, futures)
         (sample,) = await self._ask(prompt, "evaluator")
         critique = self._prompts.parse_critique(decoded(prompt, sample)) if whole(sample) else None
-        return critique if self._readable("evaluator", critique) else None
+        if not self._readable("evaluator", critique, sample, prompt) or critique is None:
+            return None
+        return replace(critique, probability=_probability(critique, sample))
 
     async def refine(self, state: State, action: str, critique: Critique) -> Action | None:
         """Sample a^r ~ π_r(· | s, a, critique); None if the answer cannot be parsed."""
         prompt = self._prompts.refiner(state, action, critique)
         (sample,) = await self._ask(prompt, "refiner")
         text = self._prompts.parse_refined(decoded(prompt, sample)) if whole(sample) else None
-        return self._action(text, sample, "refiner")
+        return self._action(text, sample, "refiner", prompt)
 
-    def _action(self, text: str | None, sample: Sample, role: Role) -> Action | None:
-        return Action(text, sample) if self._readable(role, text) and text is not None else None
+    def _action(self, text: str | None, sample: Sample, role: Role, prompt: Prompt) -> Action | None:
+        readable = self._readable(role, text, sample, prompt)
+        return Action(text, sample) if readable and text is not None else None
 
     async def _ask(
         self,
@@ -135,13 +143,21 @@ class Speaker:
             sampling=self._sampling.get(role, self._default),
             seed=derive_seed(self._seed, role, self._calls),
             n=n,
+            form=prompt.form,
         )
         return await self._engine.sample(request)
 
-    def _readable(self, role: Role, answer: object) -> bool:
-        self._counts[role] += 1
-        self._counts[f"{role}/unparseable"] += answer is None
+    def _readable(self, role: Role, answer: object, sample: Sample, prompt: Prompt) -> bool:
+        """Count the answer; return whether it could be parsed, that is whether ``answer`` is not None."""
+        self._counts.note(role, answer is not None, sample.finish, decoded(prompt, sample))
         return answer is not None
+
+
+def _probability(critique: Critique, sample: Sample) -> float | None:
+    if sample.filled is None or not sample.filled.chosen:
+        return None
+    chosen = math.exp(sample.filled.chosen[-1][1])
+    return chosen if critique.optimal else 1 - chosen
 
 
 def samplings(

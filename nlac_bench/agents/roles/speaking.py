@@ -1,11 +1,12 @@
 """Makes the speakers of an iteration, and samples answers for many transitions at the same time."""
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from nlac_bench.agents.roles.answers import Answers
 from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition
@@ -48,8 +49,8 @@ class Speaking:
     seed: int
     concurrency: int
     speaker_type: type[Speaker] = Speaker
-    counts: Counter[str] = field(default_factory=Counter)
-    """Answers by role since the last ``shares``, and those that could not be parsed (see ``Speaker``)."""
+    counts: Answers = field(default_factory=Answers)
+    """The answers since the last ``shares``."""
 
     def speaker(self, *key: object) -> Speaker:
         """Return a speaker whose random numbers are determined by ``key``."""

@@ -1,13 +1,29 @@
 """Chooses the prompt style for a model by its tokenizer."""
 
+from typing import Literal
+
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles.chat import ChatPrompts
+from nlac_bench.agents.roles.chat_forms import thinks
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 EXPLAINS = "explains_endings"
 """The key of ``tokenizer_config.json`` that says that a model with compact prompts explains outcomes."""
+
+
+def with_forms(
+    prompts: ComparingPrompts, forms: Literal["filled", "free"], one_line: bool = False
+) -> ComparingPrompts:
+    """Return ``prompts`` with or without forms; the style ``compact`` has none.
+
+    Args:
+        one_line: see ``TextEnv.one_line``.
+    """
+    if not isinstance(prompts, ChatPrompts):
+        return prompts
+    return prompts.with_forms(forms == "filled", one_line)
 
 
 def prompts_for(tokenizer: Tokenizer | None, files: PromptFiles = PACKAGED) -> ComparingPrompts:
@@ -26,4 +42,4 @@ def prompts_for(tokenizer: Tokenizer | None, files: PromptFiles = PACKAGED) -> C
     begun = (
         tokenizer.apply_chat_template(hello, tokenize=False, add_generation_prompt=True) if template else ""
     )
-    return ChatPrompts(thinks="</think>" in template, opens=begun.rstrip().endswith("<think>"), files=files)
+    return ChatPrompts(thinks=thinks(tokenizer), opens=begun.rstrip().endswith("<think>"), files=files)

@@ -13,7 +13,7 @@ from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.math500_hard.copies import copies, holds_operator, is_copy
 from nlac_bench.envs.math500_hard.official import load_problems
 from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, Problem, Split
-from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, CopyKind, Outcome, TextEnv
+from nlac_bench.envs.text_env import CopyKind, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
 from nlac_bench.simulators.math_grader import boxed, default_grader
@@ -105,7 +105,6 @@ class Math500HardEnv(TextEnv):
       draws). Problems and grading of the official data are those of version 1.
     """
 
-    prompts = DIALOGUE_PROMPTS
     name = "math500_hard"
     env_version = "3"
     max_steps = 1

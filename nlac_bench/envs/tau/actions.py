@@ -5,13 +5,13 @@
 2. *A call* is a JSON object ``{"name": <string>, "arguments": <object>}``; other keys are ignored. It is read
 
    - at the start of the text; whatever follows it is ignored;
-   - after ``Action:``, ReAct's marker, anywhere in a line;
+   - after ``Action:``, ReAct's marker (``nlac_bench.envs.react``);
    - at the start of a fenced code block, or between ``<tool_call>`` and ``</tool_call>``.
 
    If there are several calls, in sequence or in a JSON array, only the first is executed, as in the original.
 3. *A message to the user* is everything else, and the call ``{"name": "respond", "arguments": {"content":
-   <string>}}``. For text in ReAct's form (``Thought: …``, then ``Action: …``) the message is what follows
-   ``Action:``.
+   <string>}}``. Of text in ReAct's form (``Thought: …``, then ``Action: …``) only the first action is
+   read.
 
 JSON is parsed strictly: no NaN, no Infinity, numbers within the range of a double, at most 64 levels deep,
 strings of valid Unicode; if a key is repeated, the last value is used. Text that begins like a call and
@@ -27,6 +27,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from nlac_bench.envs.react import ACTION, in_form, said
 
 RESPOND = "respond"
 """Name of the pseudo-tool whose ``content`` is sent to the user."""
@@ -64,13 +66,11 @@ class Invalid:
 
 ParsedAction: TypeAlias = Message | CallAction | Invalid
 
-_ACTION = re.compile(r"(?:^|(?<=\s))\*{0,2}Action:\*{0,2}[ \t\r\n]*")
 _FENCE = re.compile(r"```[A-Za-z_]*[ \t\r\n]*")
 _TOOL_CALL = re.compile(r"<tool_call>\s*")
 _OPENS_CALL = re.compile(r'(?:\[\s*)?\{\s*["\'](?:name|arguments)["\']')
 _OPENS_OBJECT = re.compile(r"(?:\[\s*)?\{")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_REACT = re.compile(r"\*{0,2}(?:Thought|Action):")
 
 
 def parse_action(text: str) -> ParsedAction:
@@ -80,14 +80,10 @@ def parse_action(text: str) -> ParsedAction:
         if text.startswith("<think>") and "</think>" not in text:
             return _invalid("the reasoning opened by <think> is never closed by </think>.")
         text = drop_reasoning(text)
+    if in_form(text):
+        text = said(text)
     start = _call_start(text)
-    if start is not None:
-        return _parse_call(text, start)
-    if _REACT.match(text):
-        markers = list(_ACTION.finditer(text))
-        if markers:
-            text = text[markers[-1].end() :]
-    return Message(text.strip())
+    return Message(text) if start is None else _parse_call(text, start)
 
 
 def render_call(name: str, arguments: Mapping[str, object]) -> str:
@@ -115,7 +111,7 @@ def _call_start(text: str) -> int | None:
     if _OPENS_OBJECT.match(text):
         return 0
     starts = []
-    for marker, opens in ((_ACTION, _OPENS_OBJECT), (_TOOL_CALL, _OPENS_OBJECT), (_FENCE, _OPENS_CALL)):
+    for marker, opens in ((ACTION, _OPENS_OBJECT), (_TOOL_CALL, _OPENS_OBJECT), (_FENCE, _OPENS_CALL)):
         for match in marker.finditer(text):
             start = match.end()
             if marker is not _FENCE:  # "Action:" followed by a fence

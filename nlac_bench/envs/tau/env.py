@@ -32,7 +32,7 @@ from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
 from nlac_bench.envs.tau.users.offline import RecordedConversation
 from nlac_bench.envs.tau.writes import WRITES, Write
-from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, EndReason, Outcome, TextEnv
+from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
 from nlac_bench.types import ChatFn, Info, ToolSchema
 
@@ -140,10 +140,10 @@ class TauEnv(TextEnv):
       compare a report in full, object to wrong values beside a question about the payment, and vary the reply
       to a repeated message. It is "3" since they object to what they did not ask for: other actions, fees,
       and facts about themselves that are not true. It is "4" since a text with the marker of a native tool
-      call that is not read here is an invalid action.
+      call that is not read here is an invalid action, and since of text in ReAct's form the first action counts,
+      also if its markers are in bold or in another case.
     """
 
-    prompts = DIALOGUE_PROMPTS
     env_version: ClassVar[str] = "4"
     max_steps = 30
     domain_name: ClassVar[DomainName]

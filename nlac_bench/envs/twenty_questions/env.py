@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, Outcome, TextEnv
+from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.envs.twenty_questions import player
 from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.envs.twenty_questions.objects import official_world
@@ -132,7 +132,8 @@ class TwentyQuestionsEnv(TextEnv):
       understood is unknown; "2" since objects are divided into train, validation and test (the tests of
       level ``"easy"`` and of official data are those of "1"); and "3" since an unknown answer is "I can't
       say." by default, the name of what a thing is used as is not a guess, and "is it a" is not answered with
-      no for the kinds of a thing in WordNet.
+      no for the kinds of a thing in WordNet, and a question that leaves its object open ("Is it a ...?") is
+      not answered.
 
     Raises:
         ValueError: a split, level, reward, oracle or value of ``unknowns`` is unknown, or an argument of the
@@ -140,9 +141,9 @@ class TwentyQuestionsEnv(TextEnv):
         DataError: the data are missing, altered or unreadable.
     """
 
-    prompts = DIALOGUE_PROMPTS
     name: ClassVar[str] = "twenty_questions"
     env_version: ClassVar[str] = "3"
+    one_line = True
     splits = ("train", "validation", "test")
     max_steps: int = QUESTIONS
     _state: GameState

@@ -213,6 +213,11 @@ class RunConfig(Settings):
         gt=0,
         resume="replace",
     )
+    keep_going: bool = _option(
+        False,
+        "Go on if more than half of a role's answers in the first iteration cannot be read.",
+        resume="replace",
+    )
     base: str | None = _option(None, "Folder of an `eval` of the untrained model; it is not measured again.")
 
     @model_validator(mode="before")

@@ -8,6 +8,7 @@
     errors.jsonl     one line per infrastructure error, append-only; such an episode is played again
     metrics.jsonl    one line per measurement (training)
     critiques.jsonl  one line per lesson (training with a language critic; see ``critiques.py``)
+    answers.jsonl    a sample of the raw answers of each role, readable or not (likewise)
     probes.jsonl     one line per state of the probe set and validation (likewise)
     checkpoints/     weights (training)
     test_new/        run folder of the episodes on templates that training does not have, where there are such

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
+from nlac_bench.rollout.engines.forms import Filled, Form
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, ToolSchema, Usage
 
@@ -85,6 +86,8 @@ class SampleRequest:
             ignore it.
         seed: two requests with the same seed draw the same random numbers; None draws new ones.
         tools: schemas in OpenAI's function format that the model may call natively.
+        form: the form of the answer, which the model fills in; ``sampling.stop`` is then not used. Engines
+            of OpenAI-compatible servers ignore it, so that their answers have to be parsed.
 
     Raises:
         ValueError: there is not exactly one non-empty prompt, or ``n`` is below 1.
@@ -99,6 +102,7 @@ class SampleRequest:
     n: int = 1
     tools: Sequence[ToolSchema] = ()
     prefix_ids: Sequence[int] | None = None
+    form: Form | None = None
 
     def __post_init__(self) -> None:
         if (self.messages is None) == (self.prompt_ids is None):
@@ -124,6 +128,8 @@ class Sample:
 
     ``ids`` are the sampled tokens, including the end token, and ``logprobs`` their log-probabilities; None if
     a server does not return them. ``text`` excludes the end token, the stop string and native tool calls.
+    In a form, ``ids`` and ``text`` contain the fixed words too, with log-probability 0; ``filled`` says which
+    tokens were sampled.
     The sum of ``usage`` over a request's samples is the usage of the request; the prompt is counted once.
     """
 
@@ -135,6 +141,7 @@ class Sample:
     weight_version: int = 0
     usage: Usage = field(default_factory=Usage)
     tool_calls: tuple[ToolCall, ...] = ()
+    filled: Filled | None = None
 
 
 class WeightSource(Protocol):

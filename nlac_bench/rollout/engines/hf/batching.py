@@ -72,10 +72,6 @@ class Batching(ABC):
         """Return the rows of a request; [] if a result was delivered at once."""
 
     @abstractmethod
-    def _at_stop(self, row: Row) -> bool:
-        """Return whether the text of ``row`` contains one of its stop strings."""
-
-    @abstractmethod
     def _deliver(self, job: Job) -> None:
         """Set the result of a request whose rows have all ended."""
 
@@ -163,9 +159,6 @@ class Batching(ABC):
         if not decoder.active:
             return
         self.generated_tokens += decoder.step()
-        for row in decoder.active:
-            if row.finish is None and row.sampling.stop and self._at_stop(row):
-                row.finish = "stop"
         ended = [row for row in decoder.active if row.finish is not None]
         if any(row.broken for row in ended):
             raise EngineError(

@@ -5,7 +5,7 @@ and prompts with the same beginning therefore compute only their new tokens.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from nlac_bench.rollout.engines.engine import Finish, Sampling
+from nlac_bench.rollout.engines.forms import Filling
 from nlac_bench.rollout.engines.hf import attention, drafts
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
 from nlac_bench.rollout.engines.hf.threads import Threads, using
@@ -27,18 +28,50 @@ _WORTH_COPYING = 32
 
 @dataclass(eq=False, slots=True)
 class Row:
-    """A sample in progress. ``limit`` is its largest number of tokens, ``draws`` its random generator."""
+    """A sample in progress. ``limit`` is its largest number of tokens, ``draws`` its random generator.
+
+    ``stopped`` returns whether the text has reached a stop string; ``filling`` is the answer's form.
+    """
 
     prompt: list[int]
     sampling: Sampling
     limit: int
     draws: np.random.Generator
     owner: Any
+    stopped: Callable[["Row"], bool] | None = None
+    filling: Filling | None = None
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     finish: Finish | None = None
     broken: bool = False
     """The model returned NaN instead of probabilities."""
+
+    def __post_init__(self) -> None:
+        if self.filling is not None:
+            self.ids, self.logprobs = self.filling.ids, self.filling.logprobs
+
+    @property
+    def allowed(self) -> list[int] | None:
+        """The tokens that may come next; None where all may."""
+        return self.filling.allowed if self.filling else None
+
+    def append(self, token: int, logprob: float, end_ids: frozenset[int]) -> None:
+        """Add the drawn ``token``; set ``finish`` if the sample ends with it."""
+        if math.isnan(logprob):
+            self.broken, self.finish = True, "stop"
+            return
+        if self.filling is not None:
+            self.filling.take(token, logprob)
+            ended, cut = self.filling.finish == "stop", self.filling.finish == "length"
+        else:
+            self.ids.append(token)
+            self.logprobs.append(logprob)
+            ended, cut = token in end_ids, len(self.ids) >= self.limit
+            ended = ended or (self.stopped is not None and self.stopped(self))
+        if ended:
+            self.finish = "stop"
+        elif cut:
+            self.finish = "length" if self.limit == self.sampling.max_tokens else "context_overflow"
 
     def tail(self, count: int) -> list[int]:
         """Return the last ``count`` tokens of prompt and answer, or fewer if there are no more."""
@@ -46,9 +79,8 @@ class Row:
         return (self.prompt[-missing:] if missing > 0 else []) + self.ids[-count:]
 
     def proposals(self) -> int:
-        """Return how many tokens may be proposed: all but the last that ``limit`` leaves, and none where a
-        stop string must be looked for after each token."""
-        return 0 if self.sampling.stop else max(0, self.limit - len(self.ids) - 1)
+        """Return how many tokens may be proposed: all but the last that ``limit`` leaves."""
+        return max(0, self.limit - len(self.ids) - 1)
 
 
 class Decoder:
@@ -134,12 +166,10 @@ class Decoder:
         for q in range(width):
             drawn, logprobs = sample_tokens(logits_RQV[going, q], [rows[r] for r in going])
             for r, token, logprob in zip(going, drawn, logprobs, strict=True):
-                self._append(rows[r], token, logprob)
+                rows[r].append(token, logprob, self.end_ids)
             counts_R[going] += 1
             going = [
-                r
-                for r, token in zip(going, drawn, strict=True)
-                if rows[r].finish is None and pieces[r][q + 1 : q + 2] == [token]
+                r for r in going if rows[r].finish is None and pieces[r][q + 1 : q + 2] == rows[r].ids[-1:]
             ]
             if not going:
                 break
@@ -152,18 +182,12 @@ class Decoder:
         return int(counts_R.sum())
 
     def _proposed(self, row: Row) -> list[int]:
+        if self._drafts is None:
+            return []
+        if row.filling is not None and row.filling.given:
+            return list(row.filling.given)[: row.proposals()]
         most = min(drafts.MOST, row.proposals())
-        return self._drafts.propose(row.tail(drafts.CONTEXT), most) if self._drafts and most else []
-
-    def _append(self, row: Row, token: int, logprob: float) -> None:
-        row.ids.append(token)
-        row.logprobs.append(logprob)
-        if math.isnan(logprob):
-            row.broken, row.finish = True, "stop"
-        elif token in self.end_ids:
-            row.finish = "stop"
-        elif len(row.ids) >= row.limit:
-            row.finish = "length" if row.limit == row.sampling.max_tokens else "context_overflow"
+        return self._drafts.propose(row.tail(drafts.CONTEXT), most) if most else []
 
     def release(self, row: Row) -> None:
         """Remove an ended or abandoned row; its slot becomes the first idle one."""
@@ -314,7 +338,8 @@ def sample_tokens(logits_RV: torch.Tensor, rows: Sequence[Row]) -> tuple[list[in
     device = logits_RV.device
     temperatures = [row.sampling.temperature for row in rows]
     scale_R = torch.tensor([t or 1.0 for t in temperatures], device=device)
-    logprobs_RV = torch.log_softmax(logits_RV.float() / scale_R[:, None], dim=-1)
+    logits_RV = _allowed(logits_RV.float(), rows)
+    logprobs_RV = torch.log_softmax(logits_RV / scale_R[:, None], dim=-1)
     if any(row.sampling.top_p < 1 for row in rows):
         top_p_R = torch.tensor([row.sampling.top_p for row in rows], device=device)
         logprobs_RV = _nucleus(logprobs_RV, top_p_R)
@@ -329,6 +354,18 @@ def sample_tokens(logits_RV: torch.Tensor, rows: Sequence[Row]) -> tuple[list[in
         tokens_R = torch.where(greedy_R, logits_RV.argmax(dim=-1), tokens_R)
     picked_R = logprobs_RV.gather(1, tokens_R[:, None])[:, 0]
     return tokens_R.tolist(), picked_R.tolist()
+
+
+def _allowed(logits_RV: torch.Tensor, rows: Sequence[Row]) -> torch.Tensor:
+    """Set the logits of tokens that a row's form does not allow to minus infinity."""
+    limited = [(r, ids) for r, row in enumerate(rows) if (ids := row.allowed) is not None]
+    if not limited:
+        return logits_RV
+    allowed_RV = logits_RV.clone()
+    for r, ids in limited:
+        allowed_RV[r] = -torch.inf
+        allowed_RV[r, ids] = logits_RV[r, ids]
+    return allowed_RV
 
 
 def _nucleus(logprobs_RV: torch.Tensor, top_p_R: torch.Tensor) -> torch.Tensor:

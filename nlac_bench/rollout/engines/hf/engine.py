@@ -21,6 +21,7 @@ from nlac_bench.rollout.engines.engine import (
     ToolCall,
     WeightSource,
 )
+from nlac_bench.rollout.engines.forms import Filling, FormTokens
 from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.batching import Batching, Job, WorkerCall
 from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
@@ -189,13 +190,17 @@ class HFEngine(Batching):
         job.prompt = self._format.prompt_ids(request)
         left = self.context - len(job.prompt)
         seed = request.seed if request.seed is not None else secrets.randbits(63)
+        limit = min(left, request.sampling.max_tokens)
+        form = None if request.form is None else FormTokens(request.form, self.tokenizer)
         rows = [
             Row(
                 job.prompt,
                 request.sampling,
-                min(left, request.sampling.max_tokens),
+                limit,
                 np.random.Generator(np.random.PCG64([seed, number])),
                 owner=job,
+                stopped=self._at_stop if request.sampling.stop else None,
+                filling=None if form is None else Filling(form, limit, self.end_ids),
             )
             for number in range(request.n)
         ]
@@ -216,7 +221,7 @@ class HFEngine(Batching):
         seconds = time.perf_counter() - job.began
         samples = []
         for number, row in enumerate(job.rows):
-            usage = Usage(completion_tokens=len(row.ids))
+            usage = Usage(completion_tokens=sum(row.filling.filled.sampled) if row.filling else len(row.ids))
             if number == 0:
                 usage = usage + Usage(1, len(job.prompt), 0, 0.0, seconds)
             samples.append(self._sample(row, job, usage))
@@ -224,6 +229,20 @@ class HFEngine(Batching):
             job.future.set_result(samples)
 
     def _sample(self, row: Row, job: Job, usage: Usage) -> Sample:
+        version = self._versions[job.request.slot]
+        if (filling := row.filling) is not None:
+            finish = row.finish
+            assert finish is not None
+            return Sample(
+                filling.text(),
+                finish,
+                job.prompt,
+                row.ids,
+                row.logprobs,
+                version,
+                usage,
+                filled=filling.filled,
+            )
         ended = bool(row.ids) and row.ids[-1] in self.end_ids
         ids = row.ids[: len(row.ids) - ended]
         text = row.sampling.cut(str(self.tokenizer.decode(ids, skip_special_tokens=True)))
@@ -235,7 +254,6 @@ class HFEngine(Batching):
             )
             finish = "tool_calls" if calls and finish == "stop" else finish
         assert finish is not None
-        version = self._versions[job.request.slot]
         return Sample(text, finish, job.prompt, row.ids, row.logprobs, version, usage, calls)
 
     def _take_over(self, source: WeightSource, version: int, slot: Slot) -> float | None:

@@ -193,15 +193,14 @@ class VLLMEngine:
     async def _sample(self, request: SampleRequest) -> list[Sample]:
         self._instance(request.slot)
         prompt = self._format.prompt_ids(request)
-        return await sample(request, prompt, self.context, functools.partial(self._generate, request, prompt))
+        generate = functools.partial(self._generate, request.slot)
+        return await sample(request, prompt, self.context, generate, self.tokenizer)
 
-    async def _generate(
-        self, request: SampleRequest, prompt: list[int], arguments: Mapping[str, Any]
-    ) -> Generated:
+    async def _generate(self, slot: Slot, prompt: list[int], arguments: Mapping[str, Any]) -> Generated:
         """Answer ``prompt``; waits while weights are being replaced."""
         from vllm import SamplingParams
 
-        async with self._request(request.slot) as instance:
+        async with self._request(slot) as instance:
             output, version = await instance.generate(prompt, SamplingParams(**arguments)), instance.version
         done = output.outputs[0]
         if done.finish_reason not in ("stop", "length"):

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from nlac_bench.rollout.engines.chat_template import ChatFormat
@@ -124,7 +123,7 @@ class ServerEngine:
         prompt = self._format.prompt_ids(request)
         if not self._server.context:  # not asked yet
             raise self._without_weights()
-        return await sample(request, prompt, self._server.context, functools.partial(self._generate, prompt))
+        return await sample(request, prompt, self._server.context, self._generate, self.tokenizer)
 
     async def _generate(self, prompt: list[int], arguments: Mapping[str, object]) -> Generated:
         async with self._request():

@@ -67,6 +67,9 @@ _LEAD_PHRASES = (
     r"|the answer is|if you don't mind|if i may(?: ask)?"
     r"|(?:based on|given) (?:that|this|the answers?)"
 )
+_OPEN = ("it", "object", "thing", "than", "like", "as", "of", "in", "on", "for", "with")
+"""Words before an article; "vitamin A" ends with another one."""
+_BLANK = re.compile(r"\b(?:is it|is the object) an? [<\[{][^<>\[\]{}?]{1,40}[>\]}]", re.IGNORECASE)
 _TRAIL = re.compile(
     r"[\s,]+(?:generally speaking|in general|would you say|do you (?:think|know)|i (?:mean|wonder)"
     r"|by any chance|for the most part|as far as you know|roughly speaking|if you know|at all)[\s?.!]*$",
@@ -104,7 +107,8 @@ def find_question(text: str) -> FoundQuestion:
     """Find the last question of ``text``, ignoring thoughts in ``<think>`` tags and statements.
 
     A sentence is a question if it ends with a question mark, or if it is the last one of the text and begins
-    like a question ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no.
+    like a question ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no, and
+    "Is it a ...?" or "Is it a [thing]?" names nothing.
     """
     sentences = _SENTENCE.findall(clean(_THOUGHT.sub(" ", text)))
     spoken = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]
@@ -126,6 +130,9 @@ def find_question(text: str) -> FoundQuestion:
     words = tokens(sentence)
     if not any(w.isalnum() for w in words):
         return FoundQuestion(problem="That is not a question.")
+    *_, before, last = "", *(w for w in words if w.isalnum())
+    if (last in ("a", "an") and before in _OPEN) or _BLANK.search(text):
+        return FoundQuestion(problem="That question names nothing where an object belongs.")
     first = re.findall(r"[a-z]+", sentence)[:2]
     if first and (first[0] in WH or (first[0] in ("in", "for", "on", "of", "at") and first[-1] in WH)):
         return FoundQuestion(problem="That question cannot be answered with yes or no.")

@@ -1,0 +1,93 @@
+"""Reads the roles' answers in the chat style: verdicts, outcomes, numbers and labelled lines.
+
+Labels and values may be in bold, quoted or in any case. A line that names several values of a choice, such as
+"Optimal: yes or no", is a copy of a form, and so is an answer that names different values in several lines;
+neither is readable.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from nlac_bench.envs.react import first_action
+
+_EDGE = r"[^\w\n]{0,12}"  # bold, quotes, list marks; bounded, so that reading takes linear time
+_LABELS = "thought|action|prediction|reasoning|why|instead"
+_LABELLED = re.compile(rf"^{_EDGE}(?:{_LABELS})[^\w\n:]{{0,4}}:[*_ \t]{{0,8}}(.*)$", re.I | re.M)
+_REASONED = re.compile(
+    rf"^{_EDGE}reasoning[^\w\n:]{{0,4}}:\s*(.*?)^({_EDGE}prediction[^\w\n:]{{0,4}}:.*)", re.I | re.M | re.S
+)
+_THOUGHT = re.compile(rf"^{_EDGE}thought[^\w\n:]{{0,4}}:[*_]{{0,3}}\s*", re.I | re.M)
+_PLACEHOLDER = re.compile(r"<[^<>]*>")
+
+
+def _choice(label: str, values: str, end: str = "") -> re.Pattern[str]:
+    return re.compile(rf"^{_EDGE}{label}{_EDGE}(?<!\w)({values})\b({end}.*)$", re.I | re.M)
+
+
+_OUTCOME = _choice("outcome", "success|failure")
+_OPTIMAL = _choice("optimal", "yes|no")
+_BEST = _choice("best", r"\d{1,2}")
+_OTHERS = {
+    _OUTCOME: re.compile(rf"{_EDGE}(?:or\b|and\b)?{_EDGE}\b(?:success|failure)\b|.*\w", re.I),
+    _OPTIMAL: re.compile(rf"{_EDGE}(?:or\b|and\b)?{_EDGE}\b(?:yes|no)\b", re.I),
+    _BEST: re.compile(rf"{_EDGE}(?:or\b|and\b|to\b)?{_EDGE}\d", re.I),
+}
+"""What may not follow a value on its line: another value, and after an outcome any word."""
+
+
+def outcome_place(text: str) -> re.Match[str] | None:
+    """Return the match of the last outcome, ``success`` or ``failure`` in its group 1; see ``_only``."""
+    return _only(_OUTCOME, text)
+
+
+def verdict(text: str) -> bool | None:
+    """Return whether the verdict is yes; None without one."""
+    match = _only(_OPTIMAL, text)
+    return None if match is None else match[1].lower() == "yes"
+
+
+def number(text: str) -> int | None:
+    """Return the number after ``Best:``; None without one."""
+    match = _only(_BEST, text)
+    return None if match is None else int(match[1])
+
+
+def _only(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Return the last match; None if there is none, a line names two values, or lines name different ones."""
+    matches = list(pattern.finditer(text))
+    if not matches or any(_OTHERS[pattern].match(match[2]) for match in matches):
+        return None
+    return matches[-1] if len({match[1].lower() for match in matches}) == 1 else None
+
+
+def reasoned(text: str) -> tuple[str, str] | None:
+    """Return reasoning and prediction, the latter with its label; None if the text does not have both."""
+    match = _REASONED.search(text)
+    return None if match is None else (match[1].strip(), match[2].strip())
+
+
+def thought_and_action(text: str) -> tuple[str, str] | None:
+    """Return the thought, which may be empty, and the first action; None without an action."""
+    found = first_action(text)
+    if found is None:
+        return None
+    marker, start, end = found
+    before, action = text[:marker], text[start:end].strip()
+    label = _THOUGHT.search(before)
+    return (before[label.end() :] if label else "").strip(), action
+
+
+def values(text: str) -> set[str]:
+    """Return the values of labelled lines such as ``Why: …`` in ``text``, without marks and case."""
+    return {plain for value in _LABELLED.findall(text) if (plain := _plain(value))}
+
+
+def copies(text: str, prompts: Iterable[str]) -> bool:
+    """Return whether a labelled line of ``text`` has a value of ``prompts``, or is a placeholder ``<…>``."""
+    found: Sequence[str] = _LABELLED.findall(text)
+    known = set(prompts)
+    return any(_plain(value) in known or _PLACEHOLDER.fullmatch(value.strip()) for value in found)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text)).casefold()

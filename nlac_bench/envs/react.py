@@ -1,0 +1,53 @@
+"""Reads text in ReAct's form: ``Thought: …``, then ``Action: …`` (Yao et al. 2023).
+
+Models vary the form: markers in bold, in other case or on the line of the thought, further actions, made-up
+observations, a fence around the whole. The first action counts.
+"""
+
+import re
+
+_DECOR = r"[*_#> \t]{0,8}"  # bounded, so that reading takes linear time
+_COLON = r"[*_ \t]{0,4}:[*_]{0,3}\s*"
+_AT_START = rf"(?m:^){_DECOR}(?i:action){_COLON}"
+_IN_LINE = rf"(?<=\s)[*_]{{0,3}}Action{_COLON}"
+ACTION = re.compile(f"{_AT_START}|{_IN_LINE}")
+"""The marker of an action: at the beginning of a line in any case, elsewhere with a capital letter."""
+_MARKERS = tuple(re.compile(f"(?:{each})+") for each in (_AT_START, _IN_LINE))  # it may be repeated at once
+_FORM = re.compile(rf"\s*{_DECOR}(?:thought|action)[*_ \t]{{0,4}}:", re.I)
+_FURTHER = re.compile(
+    rf"^{_DECOR}(?:action|thought|observation|user|tool result)[*_ \t]{{0,4}}:", re.I | re.M
+)
+_FENCE = re.compile(r"```[A-Za-z_]*")
+
+
+def in_form(text: str) -> bool:
+    """Return whether ``text`` begins with a thought or an action."""
+    return _FORM.match(text) is not None
+
+
+def first_action(text: str) -> tuple[int, int, int] | None:
+    """Return where the first action's marker begins, and where the action begins and ends; None without one.
+
+    A marker at the beginning of a line takes precedence, since thoughts may quote one. The action ends before
+    a further marker (``Action:``, ``Thought:``, ``Observation:``, ``User:``, ``Tool result:``) at the
+    beginning of a line, and before a fence that it does not open.
+    """
+    marker = next(filter(None, (each.search(text) for each in _MARKERS)), None)
+    if marker is None:
+        return None
+    start = marker.end()
+    further = _FURTHER.search(text, start)
+    end = further.start() if further and further.start() > start else len(text)
+    fences = list(_FENCE.finditer(text, start, end))
+    if len(fences) % 2 and not text[fences[-1].end() : end].strip():
+        end = fences[-1].start()
+    return marker.start(), start, start + len(text[start:end].rstrip())
+
+
+def said(text: str) -> str:
+    """Return the first action of ``text``, without a fence around it; all of ``text`` if it has none."""
+    found = first_action(text)
+    action = (text if found is None else text[found[1] : found[2]]).strip()
+    fences = list(_FENCE.finditer(action))
+    whole = len(fences) == 2 and fences[0].start() == 0 and fences[1].end() == len(action)
+    return (action[fences[0].end() : fences[1].start()] if whole else action).strip()

@@ -1,0 +1,378 @@
+"""Forms: answers with fixed words, choices among given words, and free text, which an engine fills in.
+
+A model of any size can fill in a form, while small models seldom write one by themselves. The fixed words are
+not sampled. A choice is sampled among the tokens of its options only, so its log-probabilities are those of
+the distribution restricted to them. Free text is sampled as usual.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
+
+from nlac_bench.rollout.engines.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Words that are written for the model. If they begin with a stop string of the free text before them,
+    the model writes it, unless the text ends otherwise."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of ``options``; after one of ``last``, which are options, the answer ends."""
+
+    options: tuple[str, ...]
+    last: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Free text. It ends after a stop string that follows other text, at the end token, or at its limit.
+
+    If more free text follows, it goes on after the stop string, where it may have other ones; the end token
+    then ends the answer.
+
+    Args:
+        limit: largest number of tokens; the answer goes on after them. None: the rest of the answer, which is
+            incomplete if it is cut.
+        stop: strings that end the text.
+    """
+
+    limit: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+Segment: TypeAlias = Fixed | Choice | Free
+Form: TypeAlias = tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """How the tokens of an answer in a form came about.
+
+    Args:
+        sampled: for each token, whether the model had a choice; fixed words are not sampled.
+        restricted: the tokens that were possible, for each index at which the options of a choice differ.
+        chosen: the options chosen, in order, with the log-probability of the choice.
+    """
+
+    sampled: list[bool] = field(default_factory=list)
+    restricted: dict[int, list[int]] = field(default_factory=dict)
+    chosen: list[tuple[str, float]] = field(default_factory=list)
+
+
+def check_form(form: Form) -> None:
+    """Check that ``form`` can be filled in.
+
+    Raises:
+        ValueError: there are no fixed words between a choice and another slot, a segment is empty, or other
+            segments than free text follow free text without a limit.
+    """
+    if not form:
+        raise ValueError("a form needs at least one segment")
+    for segment, following in zip(form, (*form[1:], None), strict=True):
+        slots = not isinstance(segment, Fixed) and isinstance(following, Choice | Free)
+        if slots and Choice in (type(segment), type(following)):
+            raise ValueError(f"fixed words must stand between {segment!r} and {following!r}")
+        if isinstance(segment, Fixed):
+            if not segment.text or isinstance(following, Fixed):
+                raise ValueError(f"fixed words must not be empty, nor follow others, got {segment!r}")
+        elif isinstance(segment, Choice):
+            if not segment.options or len(set(segment.options) - {""}) < len(segment.options):
+                raise ValueError(f"a choice needs different, non-empty options, got {segment.options!r}")
+            if not set(segment.last) <= set(segment.options):
+                raise ValueError(f"last = {segment.last!r} are not among the options {segment.options!r}")
+        elif segment.limit is not None and segment.limit < 1:
+            raise ValueError(f"the limit of free text must be at least 1, got {segment.limit!r}")
+        elif segment.limit is None and isinstance(following, Fixed):
+            raise ValueError(f"free text before {following!r} needs a limit")
+
+
+class FormTokens:
+    """The tokens of a form's fixed words and options, in the order of its segments.
+
+    An option has a further token, which ends it: the first token of the words that follow, or the end token.
+    So an option may begin with another one, such as 1 and 10.
+
+    Raises:
+        ValueError: see ``check_form``.
+    """
+
+    def __init__(self, form: Form, tokenizer: Tokenizer) -> None:
+        check_form(form)
+        self.form, self.tokenizer = form, tokenizer
+        assert tokenizer.eos_token_id is not None
+        self.end_id = int(tokenizer.eos_token_id)
+        self.fixed: dict[int, tuple[list[int], list[int]]] = {}
+        """By segment: the tokens of fixed words, whole and without the stop string at their beginning."""
+        self.options: dict[int, dict[str, list[int]]] = {}
+        for i, segment in enumerate(form):
+            if isinstance(segment, Fixed):
+                rest = segment.text.removeprefix(_stop_before(form, i))
+                self.fixed[i] = self.ids(segment.text), self.ids(rest)
+        for i, segment in enumerate(form):
+            if isinstance(segment, Choice):
+                before = form[i - 1] if i else None
+                words = before.text if isinstance(before, Fixed) else ""
+                after = self.fixed[i + 1][0][0] if i + 1 < len(form) else self.end_id
+                self.options[i] = {
+                    option: [*self._within(words, option), self.end_id if option in segment.last else after]
+                    for option in segment.options
+                }
+
+    def ids(self, text: str) -> list[int]:
+        """Return the tokens of ``text``."""
+        return [int(i) for i in self.tokenizer(text, add_special_tokens=False)["input_ids"]]
+
+    def _within(self, before: str, text: str) -> list[int]:
+        """Return the tokens of ``text`` after ``before``; some tokenizers treat a text's first word apart."""
+        first, both = self.ids(before) if before else [], self.ids(before + text)
+        return both[len(first) :] if both[: len(first)] == first else self.ids(text)
+
+    def needed(self, after: int) -> int:
+        """Return the largest number of tokens of fixed words, options and end after a segment."""
+        fixed = sum(len(whole) for i, (whole, _) in self.fixed.items() if i > after)
+        options = sum(max(map(len, o.values())) for i, o in self.options.items() if i > after)
+        return fixed + options + isinstance(self.form[-1], Fixed)
+
+    def encoded(self, text: str) -> tuple[list[int], Filled] | None:
+        """Return the tokens of an answer in this form, with its end token; None if it has another form."""
+        match = _pattern(self.form).fullmatch(text.strip())
+        if match is None:
+            return None
+        ids: list[int] = []
+        filled = Filled()
+
+        def add(tokens: Sequence[int], sampled: bool) -> None:
+            ids.extend(tokens)
+            filled.sampled.extend([sampled] * len(tokens))
+
+        begun = 0  # tokens of the next fixed words that ended a choice
+        stop = ""  # with which the text before them ends
+        for i, segment in enumerate(self.form):
+            value = match[f"s{i}"]
+            if value is None:  # the answer ended with another option than one of ``last``
+                return None
+            if isinstance(segment, Fixed):
+                add(self.fixed[i][1] if stop else self.fixed[i][0][begun:], sampled=False)
+                begun = 0
+            elif isinstance(segment, Free):
+                stop = _stop_before(self.form, i + 1)
+                add(self.ids(value + stop), sampled=True)
+            else:
+                left = list(self.options[i].values())
+                for depth, token in enumerate(self.options[i][value]):
+                    possible = list(dict.fromkeys(each[depth] for each in left))
+                    if len(possible) > 1:
+                        filled.restricted[len(ids)] = possible
+                    add([token], sampled=len(possible) > 1)
+                    left = [each for each in left if each[depth] == token]
+                if value in segment.last or i == len(self.form) - 1:
+                    return ids, filled
+                begun, stop = 1, ""
+        add([self.end_id], sampled=isinstance(self.form[-1], Free))
+        return ids, filled
+
+
+class Filling:
+    """An answer in progress: says which tokens may come next, and takes the tokens that were sampled.
+
+    Args:
+        form: the form with its tokens.
+        limit: largest number of tokens of the answer.
+        end_ids: tokens that end an answer, beside the tokenizer's end token.
+    """
+
+    def __init__(self, form: FormTokens, limit: int, end_ids: frozenset[int] = frozenset()) -> None:
+        self._form, self._limit, self._end_ids = form, limit, end_ids | {form.end_id}
+        self.ids: list[int] = []
+        self.logprobs: list[float] = []
+        self.filled = Filled()
+        self.finish: str | None = None
+        """``stop``, or ``length`` if the answer is incomplete; None while it is in progress."""
+        self._at = -1
+        self._given: list[int] = []
+        """Tokens that follow without a choice."""
+        self._left: dict[str, list[int]] = {}
+        """The options that begin with the tokens so far, with their rest."""
+        self._logprob = 0.0
+        self._start = self._room = 0
+        self._stopped = self._ends = False
+        self._begun: int | None = None
+        """The index of the first token of free text that is not blank."""
+        self._advance()
+
+    @property
+    def segment(self) -> Segment | None:
+        """The segment in progress; None at the end."""
+        return self._form.form[self._at] if self._at < len(self._form.form) else None
+
+    @property
+    def given(self) -> Sequence[int]:
+        """The tokens that follow without a choice, such as those of fixed words."""
+        return self._given
+
+    @property
+    def allowed(self) -> list[int] | None:
+        """The tokens that may come next; None where all may."""
+        if self._given:
+            return self._given[:1]
+        return list(dict.fromkeys(rest[0] for rest in self._left.values())) or None
+
+    @property
+    def room(self) -> int:
+        """The number of tokens that free text may still have."""
+        return self._room - (len(self.ids) - self._start)
+
+    def take(self, token: int, logprob: float) -> None:
+        """Add the sampled ``token``. One that ends free text before further words is replaced by them."""
+        if self._given:
+            self._add(self._given.pop(0), 0.0, sampled=False)
+            if not self._given and not self._left:
+                self._advance()
+        elif self._left:
+            self._choose(token, logprob)
+        elif token in self._end_ids and not self._may_end():
+            self._advance()
+            self.take(token, 0.0)
+        else:
+            self._write(token, logprob)
+
+    def text(self) -> str:
+        """Return the answer's text without its end token and without a stop string at its end."""
+        ids = self.ids[:-1] if self.ids and self.ids[-1] in self._end_ids else self.ids
+        segment = self._form.form[-1]
+        if not isinstance(segment, Free) or self._at < len(self._form.form) - 1:
+            return self._decode(ids)
+        written = self._decode(ids[self._start :])
+        return self._decode(ids[: self._start]) + written[: _stop_at(written, segment.stop)]
+
+    def _choose(self, token: int, logprob: float) -> None:
+        possible = self.allowed or []
+        if len(possible) > 1:
+            self.filled.restricted[len(self.ids)] = possible
+            self._logprob += logprob
+        self._add(token, logprob if len(possible) > 1 else 0.0, sampled=len(possible) > 1)
+        self._left = {o: rest[1:] for o, rest in self._left.items() if rest[0] == token}
+        if len(self._left) > 1:
+            return
+        ((option, rest),) = self._left.items()
+        self._left = {}
+        self.filled.chosen.append((option, self._logprob))
+        segment = self.segment
+        assert isinstance(segment, Choice)
+        self._ends = option in segment.last or self._last()
+        self._given = rest
+        if not rest:
+            self._advance(begun=1)
+        elif not self._ends:  # the last token of the rest is the first of the words that follow
+            self._at += 1
+            self._given = [*rest, *self._form.fixed[self._at][0][1:]]
+
+    def _write(self, token: int, logprob: float) -> None:
+        segment = self.segment
+        assert isinstance(segment, Free)
+        self._add(token, logprob, sampled=True)
+        if token in self._end_ids:
+            self.finish = "stop"
+            return
+        longest = max(map(len, segment.stop), default=0)
+        first = self._start if self._begun is None else self._begun
+        start = max(first, len(self.ids) - longest - 8)
+        tail = self._decode(self.ids[start:])
+        at = _stop_at(tail, segment.stop, begun=start > first and self._begun is not None)
+        before = _stop_before(self._form.form, self._at + 1)
+        self._stopped = at is not None and bool(before) and tail.startswith(before, at)
+        if self._begun is None and tail.strip():
+            self._begun = len(self.ids) - 1
+        if at is not None or self.room < 1:
+            if at is None and segment.limit is None:
+                self.finish = "length"
+            else:
+                self._advance()
+
+    def _advance(self, begun: int = 0) -> None:
+        """Go to the next segment; ``begun`` tokens of it are written."""
+        if self._ends or self._last():
+            self.finish = "stop"
+            return
+        stopped, self._stopped = self._stopped, False
+        self._at += 1
+        segment = self.segment
+        if isinstance(segment, Fixed):
+            whole, rest = self._form.fixed[self._at]
+            self._given = list(rest if stopped else whole[begun:])
+            if not self._given:
+                self._advance()
+        elif isinstance(segment, Choice):
+            self._left, self._logprob = dict(self._form.options[self._at]), 0.0
+        elif isinstance(segment, Free):
+            self._start, self._begun = len(self.ids), None
+            following = self._form.form[self._at :]
+            share = self._limit - len(self.ids) - self._form.needed(self._at)
+            share //= 1 + sum(
+                isinstance(each, Free) and isinstance(before, Fixed)
+                for before, each in itertools.pairwise(following)
+            )
+            self._room = share if segment.limit is None else min(segment.limit, share)
+            if self._room < 1:
+                self.finish = "length"
+
+    def _may_end(self) -> bool:
+        """Return whether an end token ends the answer: no fixed words follow the free text in progress."""
+        return self._last() or isinstance(self._form.form[self._at + 1], Free)
+
+    def _last(self) -> bool:
+        return self._at == len(self._form.form) - 1
+
+    def _add(self, token: int, logprob: float, sampled: bool) -> None:
+        self.ids.append(token)
+        self.logprobs.append(logprob)
+        self.filled.sampled.append(sampled)
+        if len(self.ids) >= self._limit:
+            self.finish = "length"
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        return str(self._form.tokenizer.decode(ids, skip_special_tokens=True))
+
+
+def _stop_before(form: Form, at: int) -> str:
+    """Return the stop string of the free text before segment ``at`` with which its words begin, or ""."""
+    before, segment = (form[at - 1] if at else None), (form[at] if at < len(form) else None)
+    if not isinstance(before, Free) or not isinstance(segment, Fixed):
+        return ""
+    return next((stop for stop in before.stop if segment.text.startswith(stop)), "")
+
+
+def _stop_at(text: str, stop: Sequence[str], begun: bool = False) -> int | None:
+    """Return where the first stop string begins that follows other text; None if there is none."""
+    blank = 0 if begun else len(text) - len(text.lstrip())
+    places = [at for each in stop if (at := text.find(each, blank)) >= 0]
+    return min(places, default=None)
+
+
+@lru_cache(maxsize=256)
+def _pattern(form: Form) -> re.Pattern[str]:
+    """Return a pattern of answers in ``form``, with a group ``s{i}`` for each segment."""
+    parts, optional = [], 0
+    for i, segment in enumerate(form):
+        if isinstance(segment, Fixed):
+            stop = _stop_before(form, i)
+            words = re.escape(segment.text)
+            if stop:  # a token may contain further white space
+                words = re.escape(stop) + r"\s*" + re.escape(segment.text.removeprefix(stop).lstrip())
+            parts.append(f"(?P<s{i}>{words})")
+        elif isinstance(segment, Free):
+            parts.append(f"(?P<s{i}>.*?)")
+        else:
+            parts.append(f"(?P<s{i}>{'|'.join(map(re.escape, segment.options))})")
+            if segment.last:
+                parts.append("(?:")
+                optional += 1
+    return re.compile("".join(parts) + ")?" * optional, re.DOTALL)

@@ -1,0 +1,331 @@
+"""Which answers of the roles can be read in the chat style, and which action policy, refiner and τ read."""
+
+import asyncio
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.agents.nlac.lesson import Encoder, Lesson
+from nlac_bench.agents.prompted import spoken
+from nlac_bench.agents.prompts import PACKAGED, PromptFiles
+from nlac_bench.agents.roles import chat_forms
+from nlac_bench.agents.roles.answers import KEPT, Answers
+from nlac_bench.agents.roles.auc import auc
+from nlac_bench.agents.roles.chat import FILES, ChatPrompts
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt
+from nlac_bench.agents.roles.speaker import Speaker
+from nlac_bench.agents.roles.styles import with_forms
+from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.envs.tau.actions import CallAction, Message, parse_action
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
+from nlac_bench.rollout.engines.forms import Choice, Filled, Fixed, Free, check_form
+from tests.rollout import tiny_model
+from tests.timing import scans
+
+STATE = State("demo", "be kind", (), ({"role": "user", "content": "hello", "kind": "message"},))
+CHAT = ChatPrompts()
+
+
+def asked(style: ChatPrompts) -> dict[str, Prompt]:
+    """The prompts of all roles but the policy."""
+    step = Transition(STATE, "hi", 0.0, STATE.after("hi", "no", "message"), False, None, "t", 0, 0, 0)
+    return {
+        "successor": style.successor(STATE, "hi"),
+        "backup": style.backup(step, "bye", "Outcome: failure"),
+        "evaluator": style.evaluator(STATE, "hi", ["Outcome: failure"]),
+        "refiner": style.refiner(STATE, "hi", Critique(False, "Optimal: no")),
+        "aggregator": style.aggregator(STATE, "hi", ["Outcome: failure"]),
+        "picker": style.picker(STATE, [(str(i), "Outcome: failure") for i in range(12)]),
+    }
+
+
+# --- verdicts, outcomes and numbers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "optimal"),
+    [
+        ("Optimal: no", False),
+        ("Why: it is rude\nOptimal: **yes**", True),
+        ("**Optimal:** No\nInstead: greet", False),
+        ("- Optimal: `yes`.", True),
+        ('"Optimal": "no"', False),
+        ("Optimal: no, because no greeting follows", False),
+        ("Optimal: yes\nOptimal: yes", True),
+        ("Optimal: yes or no", None),
+        ("Optimal: yes/no", None),
+        ("Optimal: **yes** or **no**", None),
+        ("Optimal: yes\nOptimal: no", None),
+        ("Optimal: maybe", None),
+        ("The action is optimal.", None),
+        ("", None),
+    ],
+)
+def test_verdicts(written: str, optimal: bool | None) -> None:
+    critique = CHAT.parse_critique(written)
+    assert (None if critique is None else critique.optimal) == optimal
+
+
+@pytest.mark.parametrize(
+    ("written", "outcome"),
+    [
+        ("It ends.\nOutcome: success", "success"),
+        ("Outcome: `failure`", "failure"),
+        ("**Outcome**: **Success**.", "success"),
+        ("# Outcome - failure", "failure"),
+        ("Outcome: success or failure", None),
+        ("Outcome: success\nOutcome: failure", None),
+        ("Outcome: a success for all", None),
+        ("Outcome: success if they agree", None),
+        ("It is a success", None),
+    ],
+)
+def test_outcomes(written: str, outcome: str | None) -> None:
+    assert CHAT.outcome(written) == outcome
+    assert (CHAT.parse_future(written) is None) == (outcome is None)
+    if outcome is not None:
+        other = CHAT.with_outcome(written, "failure")
+        assert CHAT.outcome(other) == "failure"
+
+
+@pytest.mark.parametrize(
+    ("written", "pick"),
+    [
+        ("Why: so\nBest: 2", 1),
+        ("Best: **2**", 1),
+        ("**Best**: 1.", 0),
+        ("Best: 1 or 2", None),
+        ("Best: 1, 2", None),
+        ("Best: the candidate's number", None),
+        ("Best: 4", None),
+        ("Best: 0", None),
+    ],
+)
+def test_picks(written: str, pick: int | None) -> None:
+    assert CHAT.parse_pick(written, 3) == pick
+
+
+# --- actions -----------------------------------------------------------------------------------------------
+
+CALL = '{"name": "get", "arguments": {"id": "7"}}'
+
+
+@pytest.mark.parametrize(
+    ("written", "action"),
+    [
+        ("Thought: so\nAction: Good day.", "Good day."),
+        ("**Thought**: so\n**Action**: Good day.", "Good day."),
+        ("**Thought:** so **Action:** Good day.", "Good day."),
+        ("thought: so\nACTION: Good day.", "Good day."),
+        ("Thought: so\nAction: Good day.\nAction: Bye.", "Good day."),
+        ("Thought: so\nAction: Good day.\nObservation: Bye.\nThought: x", "Good day."),
+        ("Thought: so\nAction: Good day.\nUser: Bye.", "Good day."),
+        ("```\nThought: so\nAction: Good day.\n```", "Good day."),
+        ("Thought: so\nAction:\nAction: Good day.", "Good day."),
+        ('Thought: say "Action: x"? no\nAction: Good day.', "Good day."),
+        ("Action: Good day.", "Good day."),
+    ],
+)
+def test_policy_refiner_and_tau_agree_on_the_action(written: str, action: str) -> None:
+    """The first action counts."""
+    played = CHAT.parse_action(written)
+    assert played is not None and CHAT.heard(played, STATE) == action == spoken(written)
+    refined = CHAT.parse_refined(written)
+    assert refined is not None and CHAT.heard(refined, STATE) == action
+    if not written.startswith("```"):
+        assert parse_action(played) == Message(action) == parse_action(refined)
+    assert "Bye" not in played + refined
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"Thought: so\nAction: {CALL}",
+        f"**Thought**: so … **Action**: {CALL}",
+        f"**Thought:** so\n\n**Action:** ```json\n{CALL}\n```",
+        f"thought: so\naction: {CALL}\nAction: other",
+        f"Thought: so\nAction: {CALL}\nObservation: none",
+        f"Sure!\nAction: {CALL}",
+    ],
+)
+def test_calls_in_reacts_form_are_not_said_to_the_user(written: str) -> None:
+    call = CallAction("get", {"id": "7"})
+    assert parse_action(written) == call
+    played, refined = CHAT.parse_action(written), CHAT.parse_refined(written)
+    assert played is not None and refined is not None
+    assert parse_action(played) == call == parse_action(refined)
+
+
+@pytest.mark.parametrize(
+    "written", ["", "Thought: so", "Thought: so\nAction:", "Action: …", "Action: <the action>", "It is rude."]
+)
+def test_without_an_action_nothing_is_refined(written: str) -> None:
+    assert CHAT.parse_refined(written) is None
+
+
+def test_a_refined_action_has_the_form_of_the_policys_prompt(tmp_path: Path) -> None:
+    """Some environments ask for the action alone."""
+    (tmp_path / "react_plain.txt").write_text("{policy}")
+    files, written = PromptFiles((tmp_path,)), "Thought: so\nAction: 22"
+    assert ChatPrompts(files=files).parse_refined(written) == "22"
+    assert ChatPrompts(files=files, thinks=True).parse_refined(written) == "<think>\nso\n</think>\n\n22"
+    assert CHAT.parse_refined(written) == written
+
+
+def test_copies_of_a_prompt_are_unreadable() -> None:
+    """Placeholders of the policy's prompt, and the examples of the roles'."""
+    free = CHAT.with_forms(False)
+    examples = {
+        role: str(prompt.messages[-1]["content"]).rpartition("tickets")[2].partition("\n")[2]
+        for role, prompt in asked(free).items()
+    }
+    parsers: dict[str, Any] = {
+        "successor": free.parse_future, "backup": free.parse_future, "aggregator": free.parse_future,
+        "evaluator": free.parse_critique, "refiner": free.parse_refined,
+    }  # fmt: skip
+    for role, parse in parsers.items():
+        assert examples[role] and parse(examples[role]) is None, role
+        lines = examples[role].splitlines()
+        other = [x if x.startswith(("Outcome", "Optimal")) else f"{x} Indeed." for x in lines]
+        assert parse("\n".join(other)) is not None, role
+    call = '{"name": "tool_name", "arguments": {"argument": "value"}}'
+    for said in ("what you say", "the one thing you do", call):
+        assert f"Action: {said}" in PACKAGED.load("react_plain") + PACKAGED.load("react_tools")
+        assert CHAT.parse_action(f"Thought: so\nAction: {said}") is None
+        assert CHAT.parse_refined(f"Thought: so\nAction: {said}") is None
+
+
+@pytest.mark.parametrize(
+    "part", [" ", "*", "`", "\n", "Optimal: ", "\nOutcome:", "Action: ", "\nAction:", "> "]
+)
+def test_reading_takes_linear_time(part: str) -> None:
+    text = part * (19_000 // len(part))
+    parsers = (CHAT.parse_action, CHAT.parse_refined, CHAT.parse_future, CHAT.parse_critique, parse_action)
+    assert scans(lambda: [parse(text) for parse in parsers], text) < 300
+
+
+# --- prompts and forms -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_role_prompts_have_a_system_message_and_tags(filled: bool) -> None:
+    for role, prompt in asked(ChatPrompts(filled=filled)).items():
+        system, user = prompt.messages
+        assert (system["role"], user["role"]) == ("system", "user")
+        text = str(user["content"])
+        assert "<instructions>\nbe kind" in text and "</instructions>" in text, role
+        assert ("An example of the form" in text) == (not filled)
+        assert (prompt.form is not None) == filled
+
+
+@pytest.mark.parametrize(("thinks", "opens"), [(False, False), (True, False), (True, True)])
+def test_answers_in_a_form_can_be_read(thinks: bool, opens: bool) -> None:
+    style = ChatPrompts(thinks=thinks, opens=opens)
+    readers: dict[str, Any] = {
+        "successor": style.parse_future, "backup": style.parse_future, "aggregator": style.parse_future,
+        "evaluator": style.parse_critique, "refiner": style.parse_refined,
+        "picker": lambda text: style.parse_pick(text, 12),
+    }  # fmt: skip
+    for role, prompt in asked(style).items():
+        assert prompt.form is not None
+        check_form(prompt.form)
+        for last in (0, -1):
+            parts = [
+                segment.text if isinstance(segment, Fixed)
+                else segment.options[last] if isinstance(segment, Choice)
+                else " as it is known"
+                for segment in prompt.form
+            ]  # fmt: skip
+            answer = readers[role](prompt.opening + "".join(parts))
+            assert answer is not None, role
+            assert ("<think>" in str(answer)) == (thinks and role in ("backup", "aggregator", "refiner"))
+    forms = [prompt.form for prompt in asked(style).values()]
+    assert all(isinstance((form or ())[1 - opens], Free) for form in forms)
+
+
+def test_the_setting_forms_changes_the_chat_style_only() -> None:
+    compact = CompactPrompts()
+    assert with_forms(compact, "free") is compact
+    one = with_forms(CHAT, "filled", one_line=True)
+    assert one.successor(STATE, "hi").form == CHAT.successor(STATE, "hi").form
+    lines = [style.refiner(STATE, "hi", Critique(False, "")).form for style in (one, CHAT)]
+    assert lines[0] == chat_forms.refiner(True) and lines[1] == chat_forms.refiner(False)
+    free = with_forms(ChatPrompts(thinks=True, opens=True), "free")
+    assert free.successor(STATE, "hi").form is None and free.successor(STATE, "hi").opening == "<think>\n"
+    assert free.hashes() == CHAT.hashes() and set(free.hashes()) == set(FILES)
+
+
+@pytest.mark.parametrize("target", ["Prediction: it ends.\nOutcome: success", CHAT.hindsight(["bye"], False)])
+def test_l1_covers_what_the_successor_samples(target: str) -> None:
+    """Not the fixed words; without forms the whole answer."""
+    tokenizer, step = tiny_model.tokenizer(), Transition(STATE, "hi", 0.0, None, True, True, "t", 0, 0, 0)
+    speaker: Any = None
+    lesson, masked = Lesson(step, 0.5, speaker, target=target), {}
+    for filled in (True, False):
+        encoder = Encoder(tokenizer, CHAT.with_forms(filled), 4096, 512)
+        sequence = encoder.critic(lesson, group=3)
+        assert sequence is not None and (sequence.weight, sequence.group_id) == (0.5, 3)
+        text = tokenizer.decode(sequence.ids)
+        assert text.endswith(f"{target}<|im_end|>")
+        learned = [i for i, own in zip(sequence.ids, sequence.loss_mask, strict=True) if own]
+        masked[filled] = tokenizer.decode(learned)
+        assert bool(sequence.restricted) == filled
+    assert masked[False] == f"{target}<|im_end|>"
+    said, _, outcome = target.removeprefix("Prediction:").partition("\nOutcome:")
+    assert masked[True].startswith(f"{said}\n")
+    chosen = masked[True].removeprefix(f"{said}\n")  # the first token in which the two outcomes differ
+    assert chosen and outcome.strip().startswith(chosen)
+
+
+# --- what is counted and kept ------------------------------------------------------------------------------
+
+
+class Chooses:
+    """An engine that answers every request in its form, with P(yes) = 0.2."""
+
+    tokenizer = None
+
+    def __init__(self, verdict: str) -> None:
+        self.verdict = verdict
+
+    async def sample(self, request: SampleRequest) -> list[Sample]:
+        assert request.form == chat_forms.EVALUATOR
+        chance = 0.2 if self.verdict == "yes" else 0.8
+        filled = Filled(chosen=[(f" {self.verdict}", math.log(chance))])
+        return [Sample(f"Why: x\nOptimal: {self.verdict}", "stop", filled=filled)]
+
+    async def logprobs(self, ids: Any, prompt_len: int, slot: Any = "policy") -> list[float]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("verdict", ["yes", "no"])
+def test_a_critique_has_the_probability_of_yes(verdict: str) -> None:
+    answers = Answers()
+    speaker = Speaker(Chooses(verdict), CHAT, Sampling(), Sampling(), 0, answers)
+    critique = asyncio.run(speaker.critique(STATE, "hi", ["Outcome: failure"]))
+    assert critique is not None and critique.probability == pytest.approx(0.2) == critique.score
+    assert critique.optimal == (verdict == "yes") and Critique(True, "").score == 1
+    (kept,) = answers.taken(3)
+    assert (kept.iteration, kept.role, kept.readable) == (3, "evaluator", True)
+
+
+def test_answers_of_every_role_are_kept_readable_or_not() -> None:
+    answers = Answers()
+    for i in range(500):
+        answers.note("evaluator", i % 2 == 0, "stop", f"e{i}")
+        answers.note("refiner", False, "length", f"r{i}")
+    assert answers["evaluator"] == 500 and answers["evaluator/unparseable"] == 250
+    kept = answers.taken(1)
+    assert len(kept) == KEPT and {r.role for r in kept} == {"evaluator", "refiner"}
+    assert len({r.text for r in kept}) == KEPT and max(int(r.text[1:]) for r in kept) > 300
+    assert not answers.taken(2) and answers["refiner"] == 500  # counts are cleared with the metrics
+
+
+def test_auc_of_graded_scores() -> None:
+    assert auc([0.1, 0.4, 0.35, 0.8], [False, False, True, True]) == 0.75
+    assert auc([0.5, 0.5], [True, False]) == 0.5 and auc([0.5], [True]) is None
+    yes_no = [1.0, 0.0, 1.0, 1.0]  # the mean of the hit rates
+    assert auc(yes_no, [True, True, False, False]) == (0.5 + 0.0) / 2
