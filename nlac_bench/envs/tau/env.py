@@ -140,8 +140,8 @@ class TauEnv(TextEnv):
       compare a report in full, object to wrong values beside a question about the payment, and vary the reply
       to a repeated message. It is "3" since they object to what they did not ask for: other actions, fees,
       and facts about themselves that are not true. It is "4" since a text with the marker of a native tool
-      call that is not read here is an invalid action, and since of text in ReAct's form the first action counts,
-      also if its markers are in bold or in another case.
+      call that is not read here is an invalid action, and since the first action of a text in ReAct's form
+      counts, also if its markers are in bold or in another case.
     """
 
     env_version: ClassVar[str] = "4"
