@@ -56,19 +56,20 @@ class Outputs:
     def logprobs_BT(self) -> Tensor:
         """Log-probabilities of the trained tokens at temperature 1; of a restricted choice (``allowed``), in
         the restricted distribution."""
-        next_ids_BT = self._batch.ids.roll(-1, dims=1)
-        ids_M = next_ids_BT[self._wanted_BT]
-        if self._batch.allowed is None:
-            return self._spread(self._logits.each(losses.selective_log_softmax, ids_M))
-        allowed_MA = self._batch.allowed.roll(-1, dims=1)[self._wanted_BT]
-        return self._spread(self._logits.each(losses.restricted_log_softmax, ids_M, allowed_MA))
+        return self._logprobs_BT(self._logits)
 
     @cached_property
     def reference_logprobs_BT(self) -> Tensor:
-        """Log-probabilities of the trained tokens under the reference model, without a gradient."""
-        ids_M = self._batch.ids.roll(-1, dims=1)[self._wanted_BT]
+        """Log-probabilities of the same tokens under the reference model, without a gradient."""
         with torch.no_grad():
-            return self._spread(self._reference().each(losses.selective_log_softmax, ids_M))
+            return self._logprobs_BT(self._reference())
+
+    def _logprobs_BT(self, logits: Logits) -> Tensor:
+        ids_M = self._batch.ids.roll(-1, dims=1)[self._wanted_BT]
+        if self._batch.allowed is None:
+            return self._spread(logits.each(losses.selective_log_softmax, ids_M))
+        allowed_MA = self._batch.allowed.roll(-1, dims=1)[self._wanted_BT]
+        return self._spread(logits.each(losses.restricted_log_softmax, ids_M, allowed_MA))
 
     @cached_property
     def entropy_BT(self) -> Tensor:

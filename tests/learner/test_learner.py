@@ -175,6 +175,11 @@ def test_log_probabilities_of_the_initial_model_stay() -> None:
     learner.optim_step()
     assert (learner.logprobs(batch) - before).abs().max() > 1e-3
     torch.testing.assert_close(learner.logprobs(batch, "reference"), before)
+    fresh = Learner(model(), LearnerConfig(precision="fp32", reference=True))
+    few = one_a_row([TokenSequence([5, 6, 7], [0.0, 1.0, 1.0], restricted={2: [7, 8]})])
+    chosen = fresh.logprobs(few, "reference")
+    torch.testing.assert_close(chosen, fresh.logprobs(few))
+    assert chosen[0, 2] > fresh.logprobs(one_a_row([TokenSequence([5, 6, 7], [0.0, 1.0, 1.0])]))[0, 2]
     with pytest.raises(ValueError, match="keeps no reference model"):
         Learner(model(), LearnerConfig(precision="fp32")).logprobs(batch, "reference")
 
