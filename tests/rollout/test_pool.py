@@ -1,6 +1,7 @@
 """EnginePool and ProcessEngine: the samples of an engine in this process, verified weights, lost replicas."""
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -513,6 +514,7 @@ def test_a_conversation_stays_at_its_replica_and_new_ones_go_where_least_is_done
     places = asyncio.run(run())
     assert all(len(place) == 1 for place in places)
     assert sorted(min(place) for place in places) == ["0"] * 4 + ["1"] * 4 + ["2"] * 4
+    gc.collect()  # a conversation may be part of a reference cycle of its task
     assert [len(pool.router.places), set(pool.router.running.values())] == [0, {0}], "all is forgotten"
 
 
