@@ -82,7 +82,7 @@ def test_the_help_of_run_lists_ten_options_above_the_advanced_ones(name: str) ->
 
 def test_resume_has_the_options_that_settings_declare() -> None:
     wanted = {name for name, field in RunConfig.model_fields.items() if declared(field).get("resume")}
-    assert options("resume").keys() - {"folder", "as_json"} == wanted and len(wanted) == 12
+    assert options("resume").keys() - {"folder", "as_json"} == wanted and len(wanted) == 14
     shown = options("resume")
     for name in wanted:
         resume = declared(RunConfig.model_fields[name])["resume"]

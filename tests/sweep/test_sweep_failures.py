@@ -365,7 +365,7 @@ def test_a_failed_run_is_recorded_and_started_again(
     sweep_play.play_jobs(jobs, 2, said.append)
     assert str(status_of(jobs[0].folder)) == "failed (exit code 1: broken | <b>)"
     assert str(status_of(jobs[1].folder)) == f"failed (killed by signal 9: starting {jobs[1].folder})"
-    assert status_of(jobs[2].folder).state == "not started" and len(said) == 5
+    assert status_of(jobs[2].folder).state == "not started" and len(said) == 6
     script.write_text("import sys\n")
     sweep_play.play_jobs(jobs, 1, said.append)
     assert {status_of(job.folder).state for job in jobs} == {"not started"}, "the old reasons are gone"
