@@ -1,7 +1,8 @@
-"""What real servers refuse, in their own words, over HTTP: ``servers/habits.jsonl``.
+"""What real servers refuse, in their words or close to them, over HTTP: ``servers/habits.jsonl``.
 
-Each line is a server, what it refuses, and the body of its error as users of many programs have reported it.
-Lines with ``held_out`` were collected after the rules had been written.
+Each line is a server, what it refuses, and the body of its error. Most wordings are from public issues;
+numbers, envelopes and statuses are adapted, and some lines were written from memory. Lines with ``held_out``
+were collected after the first rules, which were then changed for some of them.
 """
 
 import asyncio
