@@ -65,6 +65,7 @@ class FirstStepsEnv(TextEnv):
     prompts = Path(__file__).parent / "prompts"
     name = "first_steps"
     env_version = "1"
+    one_line = True
     max_steps = 3
     splits = tuple(SIZES)
 
