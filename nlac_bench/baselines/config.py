@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from nlac_bench.agents.nlac.config import (
     AverageConfig,
+    DrawConfig,
     ImprovementConfig,
     LanguageCriticConfig,
     LessonConfig,
@@ -123,6 +124,26 @@ class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
                 "train.actor = softmax needs train.alpha above 0, because the weights are softmax(min Q / "
                 "alpha); set alpha, or set actor to best, which is the limit for alpha = 0"
             )
+        return self
+
+
+class ArcherConfig(DrawConfig, AverageConfig):
+    """Settings of ArCHer; ``critic_coef`` is the weight of the critic's loss. γ and τ are the authors'."""
+
+    gamma: float = Field(0.95, ge=0, le=1, description="discount per turn")
+    ema_tau: float = Field(
+        0.1, gt=0, le=1, description="share of the policy's weights in each update of the moving average"
+    )
+    critic_steps: int = Field(
+        0, ge=0, description="gradient steps of the critic alone before each one of critic and policy"
+    )
+    critic_warmup: int = Field(
+        0, ge=0, description="gradient steps at the beginning that train the critic alone"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse_tempering(self)
         return self
 
 
