@@ -209,6 +209,14 @@ BUILT_IN: Mapping[str, Method] = {
             learns=4,
         ),
         Method(
+            name="pacs",
+            summary="classifies a task's episodes by their log-ratios into successes and failures",
+            paper="PACS, arXiv 2509.02522",
+            algorithm=f"{_BASELINES}.pacs:PACS",
+            settings=f"{_BASELINES}.config:PacsConfig",
+            learns=3,
+        ),
+        Method(
             name="self_distillation",
             summary="ablation of nlac: refines with knowledge of the episode's rest; trains no critic",
             paper="Natural Language Actor-Critic, arXiv 2512.04601",

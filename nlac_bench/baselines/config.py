@@ -147,6 +147,25 @@ class ArcherConfig(DrawConfig, AverageConfig):
         return self
 
 
+class PacsConfig(TrainConfig):
+    """Settings of PACS, with the defaults of the authors' scripts: groups of 8, β = 1, four updates a batch.
+
+    ``train_batch_size`` counts episodes, so that the default batch has four tasks.
+    """
+
+    mini_batch_size: int = Field(1, ge=0, description="tasks per gradient step; 0: all of the iteration")
+    rollouts_per_task: int = Field(8, ge=2, description="episodes per group, which are compared")
+    beta: float = Field(1.0, gt=0, description="factor of the log-ratio of an episode; the score is β · S")
+    class_weights: bool = Field(
+        True, description="weigh a group's successes as much as its failures, as the authors do"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse_tempering(self)
+        return self
+
+
 class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
     """Settings of NLRL.
 

@@ -85,6 +85,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nlac": {"kl_coef": 0.05},
     "sac": {"alpha": 0.1},
     "archer": {"kl_coef": 0.05},
+    "pacs": {"mini_batch_size": 2},
     "self_distillation": {"critic_coef": 0.5},
 }
 
