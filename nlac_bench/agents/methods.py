@@ -217,6 +217,16 @@ BUILT_IN: Mapping[str, Method] = {
             learns=3,
         ),
         Method(
+            name="agent_prm",
+            summary="learns a reward model of actions and prefers the actions that it rates higher",
+            paper="Choudhury 2025, arXiv 2502.10325",
+            algorithm=f"{_BASELINES}.agent_prm:AgentPRM",
+            settings=f"{_BASELINES}.config:AgentPrmConfig",
+            learner={"heads": {"reward": "action"}},
+            generates=3,
+            learns=9,
+        ),
+        Method(
             name="self_distillation",
             summary="ablation of nlac: refines with knowledge of the episode's rest; trains no critic",
             paper="Natural Language Actor-Critic, arXiv 2512.04601",

@@ -166,6 +166,13 @@ class PacsConfig(TrainConfig):
         return self
 
 
+class AgentPrmConfig(TrainConfig):
+    """Settings of AgentPRM; γ and β are the authors'."""
+
+    gamma: float = Field(0.95, ge=0, le=1, description="discount per turn of the outcome, −1 or 1")
+    beta: float = Field(0.03, gt=0, description="factor of the log-ratios in the preference loss")
+
+
 class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
     """Settings of NLRL.
 

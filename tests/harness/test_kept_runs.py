@@ -88,6 +88,7 @@ def test_a_runs_configuration_file_is_a_stored_run(tmp_path: Path) -> None:
         ("rft", "gae_lambda=1", "a setting of ppo"),
         ("archer", "alpha=1", "a setting of sac"),
         ("pacs", "clip_ratio=0.1", "one of the settings of ppo, grpo"),
+        ("agent_prm", "critic_steps=1", "a setting of archer"),
     ],
 )
 def test_a_setting_of_another_method_is_refused(agent: str, setting: str, having: str) -> None:

@@ -86,6 +86,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "sac": {"alpha": 0.1},
     "archer": {"kl_coef": 0.05},
     "pacs": {"mini_batch_size": 2},
+    "agent_prm": {"mini_batch_size": 8},
     "self_distillation": {"critic_coef": 0.5},
 }
 
