@@ -8,7 +8,6 @@ For turns (s, a, r, s′) drawn uniformly from all that were played, and a new a
     θ̄ ← (1 − τ) θ̄ + τ θ                               after each gradient step
 
 As in the authors' code, there is no clipping and no baseline per token. Differences to it:
-
 - The heads are linear and share the policy's transformer, optimizer and learning rate; ``critic_coef`` and
   ``policy_coef`` weigh the losses. The authors' critic is a second model (RoBERTa) with MLP heads.
 - A gradient step trains critic and policy, unless ``critic_steps`` (published: about 50 critic steps to 3 of
