@@ -9,7 +9,8 @@ success. For a group of G episodes:
 w_i = G / (2 · number of episodes with the outcome R_i), or 1 if all outcomes are equal. While π = π_old, S
 is 0, and with w = 1 the gradient is β times that of RLOO (Ahmadian et al. 2024), which is
 −(1 / G) Σ_i (R_i − mean_{j≠i} R_j) ∇ S_i. As published, a group with equal outcomes is learned too: its
-scores are drawn together once they differ.
+scores are drawn together once they differ. If no group has both outcomes, all gradients are 0 and no step is
+taken.
 
 Differences: an answer of the paper is an episode here, whose S is the sum over all turns. The more tokens it
 has, the sooner the cross-entropy is saturated (metric ``total``: the mean of |S|), and ``beta`` should then
@@ -40,12 +41,12 @@ class PACS(OnPolicy[PacsConfig]):
         for episode, turns in zip(episodes, self.turns(episodes), strict=True):
             own = [s for s in turns if s is not None]
             tasks.setdefault(episode.task_id, []).append((bool(episode.success), own))
+        mixed = sum(len({success for success, _ in group}) > 1 for group in tasks.values())
         units = [
             Unit([turns for _, turns in group], self.objective([success for success, _ in group]))
             for group in tasks.values()
-            if len(group) > 1 and any(turns for _, turns in group)
+            if mixed and len(group) > 1 and any(turns for _, turns in group)
         ]
-        mixed = sum(len({success for success, _ in group}) > 1 for group in tasks.values())
         metrics = steps_on_totals(self, units, max_steps)
         returns = sum(sum(rewards_of(e)) for e in episodes)
         return metrics | {"informative": mixed / len(tasks), "mean_return": returns / len(episodes)}

@@ -61,11 +61,14 @@ def test_groups_are_tasks_and_a_mini_batch_has_whole_ones() -> None:
     assert make("pacs", mini_batch_size=0).learn(played, None)["gradient_steps"] == 1
     assert make("pacs").learn(played, 2)["gradient_steps"] == 2
     assert make("pacs").learn([episode("a", [1.0])], None)["gradient_steps"] == 0
+    equal = [episode(task, [float(task == "a")]) for task in "ab" for _ in range(2)]
+    assert make("pacs").learn(equal, None)["gradient_steps"] == 0, "all gradients would be 0"
 
 
 def test_turns_that_are_too_long_are_left_out_of_an_episode() -> None:
     pacs: PACS = make("pacs", max_response_length=2, kl_probe=False)
-    metrics: dict[str, Any] = pacs.learn([episode("a", [0.0, 1.0], [1, 3]), episode("a", [0.0], [3])], None)
+    played = [episode("a", [0.0, 1.0], [1, 3]), episode("a", [0.0], [3])]
+    metrics: dict[str, Any] = pacs.learn(played, None)
     assert metrics["gradient_steps"] == 1 and pacs.too_long == 2
     assert make("pacs", max_response_length=2).learn([episode("a", [0.0], [3])] * 2, None) == {
         "gradient_steps": 0.0, "informative": 0.0, "mean_return": 0.0,

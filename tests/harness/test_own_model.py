@@ -22,7 +22,7 @@ SETTINGS = {
     "max_response_length": 4, "row_tokens": 512, "precision": "fp32",
 }  # fmt: skip
 OWN: dict[str, dict[str, Any]] = {"grpo": {"rollouts_per_task": 2}, "pacs": {"rollouts_per_task": 2}}
-NO_STEP = ("grpo", "rft", "self_distillation", "nlrl", "nlac", "nlql")
+NO_STEP = ("grpo", "pacs", "rft", "self_distillation", "nlrl", "nlac", "nlql")
 """These may take no gradient step where no episode succeeds and no critique or value can be read or fits."""
 METHODS = [
     pytest.param(name, marks=[pytest.mark.slow(reason="eight of these take half a minute")])
