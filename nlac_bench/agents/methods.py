@@ -224,7 +224,7 @@ BUILT_IN: Mapping[str, Method] = {
             settings=f"{_BASELINES}.config:AgentPrmConfig",
             learner={"heads": {"reward": "action"}},
             generates=3,
-            learns=9,
+            learns=5,
         ),
         Method(
             name="self_distillation",

@@ -160,6 +160,11 @@ class PacsConfig(TrainConfig):
         True, description="weigh a group's successes as much as its failures, as the authors do"
     )
 
+    def transitions_per_step(self, turns: float) -> float:
+        """Return the number of transitions of a mini-batch of tasks."""
+        episodes = self.mini_batch_size * self.rollouts_per_task or self.train_batch_size
+        return min(episodes, self.train_batch_size) * max(1.0, turns)
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         refuse_tempering(self)

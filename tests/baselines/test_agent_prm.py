@@ -12,6 +12,8 @@ import torch
 from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.baselines.agent_prm import AgentPRM, Choice
 from nlac_bench.learner import losses
+from nlac_bench.learner.batch import TokenBatch
+from nlac_bench.learner.outputs import LossFn
 from nlac_bench.rollout.engines.engine import Sample
 from nlac_bench.types import Episode
 from tests.baselines.test_parts import episode, make
@@ -105,7 +107,12 @@ def test_a_short_budget_is_divided(
     rated: list[int] = []
     monkeypatch.setattr(prm, "scores", lambda sequences: {s.group_id: s.group_id for s in sequences})
     reward_loss = prm.reward_loss
-    monkeypatch.setattr(prm, "reward_loss", lambda batch: rated.append(1) or reward_loss(batch))
+
+    def counted(batch: TokenBatch) -> LossFn:
+        rated.append(len(batch))
+        return reward_loss(batch)
+
+    monkeypatch.setattr(prm, "reward_loss", counted)
     metrics = prm.learn(three(), most)
     assert (len(rated), metrics["gradient_steps"]) == (steps[0], sum(steps))
     assert metrics["pairs"] == 2 and metrics["objective"] == pytest.approx(math.log(2), abs=0.05)
