@@ -47,6 +47,7 @@ class Method:
         generates: mean number of answers in all roles per learned transition, including the policy's own
             action; for estimates.
         learns: mean number of sequences that the learner computes per learned transition; for estimates.
+        paper: the publication that describes it.
     """
 
     name: str
@@ -59,6 +60,17 @@ class Method:
     keeps_critiques: bool = False
     generates: float = 1.0
     learns: float = 1.0
+    paper: str = ""
+
+    @property
+    def needs(self) -> list[str]:
+        """What it needs beside the policy, with its default settings."""
+        options, heads = self.learner_options(self.config({})), self.learner.get("heads", {})
+        assert isinstance(heads, Mapping)
+        found = [f"scalar head {name} ({kind})" for name, kind in heads.items()]
+        found += ["moving average of the weights"] if options.get("ema") else []
+        found += ["moving average in the engine"] if "target" in self.slots(self.config({})) else []
+        return found + (["episodes of the newest policy"] if not self.off_policy else [])
 
     @property
     def config_class(self) -> "type[TrainConfig]":
@@ -131,6 +143,7 @@ BUILT_IN: Mapping[str, Method] = {
         Method(
             name="nlac",
             summary="learns refinements that a language critic suggests (off-policy; arXiv 2512.04601)",
+            paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_NLAC}.nlac:NLAC",
             settings=f"{_NLAC}.config:NlacConfig",
             learner=_EMA,
@@ -142,12 +155,14 @@ BUILT_IN: Mapping[str, Method] = {
         Method(
             name="rft",
             summary="imitates its own successful episodes",
+            paper="Yuan et al. 2023, arXiv 2308.01825",
             algorithm=f"{_BASELINES}.rft:RFT",
             settings=f"{_BASELINES}.config:RftConfig",
         ),
         Method(
             name="ppo",
             summary="estimates an advantage for each token with a value head",
+            paper="Schulman et al. 2017, arXiv 1707.06347",
             algorithm=f"{_BASELINES}.ppo:PPO",
             settings=f"{_BASELINES}.config:PpoConfig",
             learner={"heads": {"value": "state"}},
@@ -155,12 +170,14 @@ BUILT_IN: Mapping[str, Method] = {
         Method(
             name="grpo",
             summary="compares the returns of several episodes of the same task",
+            paper="Shao et al. 2024, arXiv 2402.03300",
             algorithm=f"{_BASELINES}.grpo:GRPO",
             settings=f"{_BASELINES}.config:GrpoConfig",
         ),
         Method(
             name="sac",
             summary="estimates Q with two heads and learns the best of its own actions by Q",
+            paper="Haarnoja et al. 2018, arXiv 1801.01290",
             algorithm=f"{_BASELINES}.sac:SAC",
             settings=f"{_BASELINES}.config:SacConfig",
             learner={**_EMA, "heads": {"q1": "action", "q2": "action"}},
@@ -170,8 +187,21 @@ BUILT_IN: Mapping[str, Method] = {
             learns=7,
         ),
         Method(
+            name="archer",
+            summary="values turns with four heads and learns new actions by their advantage",
+            paper="Zhou et al. 2024, arXiv 2402.19446",
+            algorithm=f"{_BASELINES}.archer:ArCHer",
+            settings=f"{_BASELINES}.config:ArcherConfig",
+            learner={**_EMA, "heads": {"q1": "action", "q2": "action", "v1": "state", "v2": "state"}},
+            samples_average=False,  # the learner computes its target values
+            off_policy=True,
+            generates=2,
+            learns=5,
+        ),
+        Method(
             name="nlrl",
             summary="values continued episodes in text and learns the action that a prompt picks",
+            paper="Feng et al. 2025, arXiv 2411.14251",
             algorithm=f"{_BASELINES}.nlrl:NLRL",
             settings=f"{_BASELINES}.config:NlrlConfig",
             keeps_critiques=True,
@@ -179,8 +209,27 @@ BUILT_IN: Mapping[str, Method] = {
             learns=4,
         ),
         Method(
+            name="pacs",
+            summary="classifies a task's episodes by their log-ratios into successes and failures",
+            paper="PACS, arXiv 2509.02522",
+            algorithm=f"{_BASELINES}.pacs:PACS",
+            settings=f"{_BASELINES}.config:PacsConfig",
+            learns=3,
+        ),
+        Method(
+            name="agent_prm",
+            summary="learns a reward model of actions and prefers the actions that it rates higher",
+            paper="Choudhury 2025, arXiv 2502.10325",
+            algorithm=f"{_BASELINES}.agent_prm:AgentPRM",
+            settings=f"{_BASELINES}.config:AgentPrmConfig",
+            learner={"heads": {"reward": "action"}},
+            generates=3,
+            learns=5,
+        ),
+        Method(
             name="self_distillation",
             summary="ablation of nlac: refines with knowledge of the episode's rest; trains no critic",
+            paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_BASELINES}.self_distillation:SelfDistillation",
             settings=f"{_BASELINES}.config:SelfDistillationConfig",
             learner=_EMA,
@@ -191,6 +240,7 @@ BUILT_IN: Mapping[str, Method] = {
         Method(
             name="nlql",
             summary="ablation of nlac: learns the best of its own actions by the language critic",
+            paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_BASELINES}.nlql:NLQL",
             settings=f"{_BASELINES}.config:NlqlConfig",
             learner=_EMA,

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from nlac_bench.agents.nlac.config import (
     AverageConfig,
+    DrawConfig,
     ImprovementConfig,
     LanguageCriticConfig,
     LessonConfig,
@@ -124,6 +125,57 @@ class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
                 "alpha); set alpha, or set actor to best, which is the limit for alpha = 0"
             )
         return self
+
+
+class ArcherConfig(DrawConfig, AverageConfig):
+    """Settings of ArCHer; ``critic_coef`` is the weight of the critic's loss. γ and τ are the authors'."""
+
+    gamma: float = Field(0.95, ge=0, le=1, description="discount per turn")
+    ema_tau: float = Field(
+        0.1, gt=0, le=1, description="share of the policy's weights in each update of the moving average"
+    )
+    critic_steps: int = Field(
+        0, ge=0, description="gradient steps of the critic alone before each one of critic and policy"
+    )
+    critic_warmup: int = Field(
+        0, ge=0, description="gradient steps at the beginning that train the critic alone"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse_tempering(self)
+        return self
+
+
+class PacsConfig(TrainConfig):
+    """Settings of PACS, with the defaults of the authors' scripts: groups of 8, β = 1, four updates a batch.
+
+    ``train_batch_size`` counts episodes, so that the default batch has four tasks.
+    """
+
+    mini_batch_size: int = Field(1, ge=0, description="tasks per gradient step; 0: all of the iteration")
+    rollouts_per_task: int = Field(8, ge=2, description="episodes per group, which are compared")
+    beta: float = Field(1.0, gt=0, description="factor of the log-ratio of an episode; the score is β · S")
+    class_weights: bool = Field(
+        True, description="weigh a group's successes as much as its failures, as the authors do"
+    )
+
+    def transitions_per_step(self, turns: float) -> float:
+        """Return the number of transitions of a mini-batch of tasks."""
+        episodes = self.mini_batch_size * self.rollouts_per_task or self.train_batch_size
+        return min(episodes, self.train_batch_size) * max(1.0, turns)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse_tempering(self)
+        return self
+
+
+class AgentPrmConfig(TrainConfig):
+    """Settings of AgentPRM; γ and β are the authors'."""
+
+    gamma: float = Field(0.95, ge=0, le=1, description="discount per turn of the outcome, −1 or 1")
+    beta: float = Field(0.03, gt=0, description="factor of the log-ratios in the preference loss")
 
 
 class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):

@@ -19,7 +19,7 @@ from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import SacConfig
 from nlac_bench.learner import losses, share
-from nlac_bench.learner.batch import TokenBatch, TokenSequence
+from nlac_bench.learner.batch import TokenBatch, TokenSequence, last_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
@@ -176,10 +176,3 @@ def q_loss(
         return config.critic_coef * q + distilled, {"q_loss": q, **metrics}
 
     return compute
-
-
-def last_tokens(batch: TokenBatch) -> Tensor:
-    """Return the mask of actions' last tokens, ``[B, T]``: trained tokens followed by an untrained one."""
-    own_BT = batch.loss_mask != 0
-    following_BT = torch.cat([own_BT[:, 1:], torch.zeros_like(own_BT[:, :1])], dim=1)
-    return own_BT & ~following_BT

@@ -133,6 +133,18 @@ class TokenBatch:
         )
 
 
+def first_tokens(batch: TokenBatch) -> Tensor:
+    """Return the mask of actions' first tokens, ``[B, T]``: trained tokens that follow an untrained one."""
+    own_BT = batch.loss_mask != 0
+    return own_BT & ~torch.cat([torch.zeros_like(own_BT[:, :1]), own_BT[:, :-1]], dim=1)
+
+
+def last_tokens(batch: TokenBatch) -> Tensor:
+    """Return the mask of actions' last tokens, ``[B, T]``: trained tokens followed by an untrained one."""
+    own_BT = batch.loss_mask != 0
+    return own_BT & ~torch.cat([own_BT[:, 1:], torch.zeros_like(own_BT[:, :1])], dim=1)
+
+
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:
     """Pack ``sequences``, sorted by their tokens, into rows of ``row_tokens`` by first fit.
 

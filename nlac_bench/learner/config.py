@@ -148,6 +148,10 @@ class TrainConfig(Settings):
             return "bf16" if fast_bf16() else "fp32"
         return self.precision
 
+    def transitions_per_step(self, turns: float) -> float:
+        """Return how many transitions a gradient step learns from if episodes have ``turns`` turns."""
+        return self.mini_batch_size or self.train_batch_size * max(1.0, turns)
+
     @property
     def needs_average(self) -> bool:
         """Whether a method that can keep a moving average of the weights uses it with these settings."""

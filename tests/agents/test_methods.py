@@ -45,6 +45,14 @@ def test_a_registration_names_classes_that_are_there(name: str) -> None:
         assert callable(getattr(method.algorithm_class, part)) and hasattr(Algorithm, part)
 
 
+def test_a_registration_says_what_the_method_needs() -> None:
+    heads = [f"scalar head {name}" for name in ("q1 (action)", "q2 (action)", "v1 (state)", "v2 (state)")]
+    assert BUILT_IN["archer"].needs == [*heads, "moving average of the weights"]
+    assert BUILT_IN["nlac"].needs == ["moving average of the weights", "moving average in the engine"]
+    assert BUILT_IN["agent_prm"].needs == ["scalar head reward (action)", "episodes of the newest policy"]
+    assert all("arXiv" in method.paper for method in BUILT_IN.values()) and MINE.paper == ""
+
+
 def test_plugins_are_found_beside_the_built_in_ones(plugged: Callable[..., None]) -> None:
     plugged(f"mine={__name__}:MINE")
     assert methods.find("mine") is MINE and methods.names() == (*BUILT_IN, "mine")

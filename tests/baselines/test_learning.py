@@ -39,11 +39,13 @@ OWN: dict[str, dict[str, Any]] = {
     "ppo": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
     "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4,
             "critic_coef": 20.0, "ema_tau": 0.2},
+    "agent_prm": {"lr": 2e-3, "mini_batch_size": 16},
+    "archer": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 2},
     "nlac": {"kl_coef": 0.1},  # else the refiner, which nothing trains here, drifts off to other words
     "nlrl": {"kl_coef": 0.1},  # no button is given up before the value role knows it
     "nlql": {"num_candidates": 3, "policy_coef": 0.1},  # no button is given up before the critic knows it
 }  # fmt: skip
-STEPS = {"ppo": 120, "sac": 160, "nlac": 100, "nlql": 100, "nlrl": 160}
+STEPS = {"ppo": 120, "sac": 160, "archer": 120, "agent_prm": 120, "nlac": 100, "nlql": 100, "nlrl": 160}
 """The most gradient steps; 60 for all others."""
 LOOK, ENOUGH = 20, 0.95
 

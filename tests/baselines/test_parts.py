@@ -26,11 +26,11 @@ from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.baselines.nlql import NLQL
 from nlac_bench.baselines.ppo import PPO
 from nlac_bench.baselines.rft import RFT
-from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens, q_loss
+from nlac_bench.baselines.sac import SAC, SacLesson, q_loss
 from nlac_bench.baselines.self_distillation import SelfDistillation, real_future
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.model_defaults import with_defaults
-from nlac_bench.learner.batch import TokenBatch, TokenSequence, pack
+from nlac_bench.learner.batch import TokenBatch, TokenSequence, first_tokens, last_tokens, pack
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
@@ -377,12 +377,12 @@ def test_on_policy_algorithms_say_that_they_need_episodes() -> None:
 # --- SAC ----------------------------------------------------------------------------------------------
 
 
-def test_last_tokens_of_packed_actions() -> None:
+def test_first_and_last_tokens_of_packed_actions() -> None:
     batch = pack(
         [TokenSequence([1, 2, 3], [0, 1, 1]), TokenSequence([4, 5], [0, 1]), TokenSequence([6, 7], [0, 0])], 8
     )
-    last = last_tokens(batch)
-    assert batch.ids[last].tolist() == [3, 5]
+    assert batch.ids[last_tokens(batch)].tolist() == [3, 5]
+    assert batch.ids[first_tokens(batch)].tolist() == [2, 5]
 
 
 def sac_lesson(sac: SAC, terminated: bool, reward: float, following: Action | None) -> SacLesson:

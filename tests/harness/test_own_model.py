@@ -21,8 +21,8 @@ SETTINGS = {
     "budget": "env_steps=6", "train_batch_size": 2, "mini_batch_size": 2, "val_tasks": 1,
     "max_response_length": 4, "row_tokens": 512, "precision": "fp32",
 }  # fmt: skip
-OWN: dict[str, dict[str, Any]] = {"grpo": {"rollouts_per_task": 2}}
-NO_STEP = ("grpo", "rft", "self_distillation", "nlrl", "nlac", "nlql")
+OWN: dict[str, dict[str, Any]] = {"grpo": {"rollouts_per_task": 2}, "pacs": {"rollouts_per_task": 2}}
+NO_STEP = ("grpo", "pacs", "rft", "self_distillation", "nlrl", "nlac", "nlql")
 """These may take no gradient step where no episode succeeds and no critique or value can be read or fits."""
 METHODS = [
     pytest.param(name, marks=[pytest.mark.slow(reason="eight of these take half a minute")])

@@ -25,6 +25,7 @@ from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.baselines.archer import ArCHer
 from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.baselines.sac import SAC, SacLesson
 from nlac_bench.baselines.totals import Unit, steps_on_totals
@@ -83,6 +84,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "grpo": {"num_epochs": 3},
     "nlac": {"kl_coef": 0.05},
     "sac": {"alpha": 0.1},
+    "archer": {"kl_coef": 0.05},
+    "pacs": {"mini_batch_size": 2},
+    "agent_prm": {"mini_batch_size": 8},
     "self_distillation": {"critic_coef": 0.5},
 }
 
@@ -145,7 +149,7 @@ def lessons(algorithm: Any, numbers: Sequence[int]) -> list[Any]:
 
 def learn(algorithm: Any, taught: Sequence[Any]) -> Metrics:
     """Take the gradient steps of an iteration with the lessons ``taught``."""
-    one = algorithm.step if isinstance(algorithm, SAC) else partial(step, algorithm)
+    one = algorithm.step if isinstance(algorithm, SAC | ArCHer) else partial(step, algorithm)
     taken: Metrics = algorithm.steps(taught, one)
     return taken
 

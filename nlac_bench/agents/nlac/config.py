@@ -15,12 +15,12 @@ class LessonConfig(TrainConfig):
     """Settings of every method that learns lessons about the transitions of a buffer."""
 
     critic_coef: float = Field(1.0, ge=0, description="weight of the critic's loss (of L1 or of Q)")
-    policy_coef: float = Field(1.0, ge=0, description="weight of L2 (lambda)")
+    policy_coef: float = Field(1.0, ge=0, description="weight of the policy's loss (lambda)")
     replay_capacity: int = Field(100_000, ge=1, description="transitions kept in the replay buffer")
 
 
-class ReplayConfig(LessonConfig):
-    """Settings of prioritised replay (Schaul et al. 2016)."""
+class DrawConfig(LessonConfig):
+    """The setting of methods that draw transitions from the buffer."""
 
     replay_ratio: float = Field(
         1.0,
@@ -28,6 +28,11 @@ class ReplayConfig(LessonConfig):
         description="number of transitions to learn from for each new transition (offline: per iteration, "
         "times train_batch_size)",
     )
+
+
+class ReplayConfig(DrawConfig):
+    """Settings of prioritised replay (Schaul et al. 2016)."""
+
     priority_alpha: float = Field(0.6, ge=0, description="exponent of prioritised replay; 0 draws uniformly")
     priority_beta: float = Field(
         0.4,

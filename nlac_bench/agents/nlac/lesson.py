@@ -129,6 +129,19 @@ class Encoder:
         answer = list(t.action_ids) if t.action_ids else self._text_ids(prompt, t.action)
         return self._sequence(self._state_ids(t.state, prompt), answer, lesson.weight, group, "critic")
 
+    def sampled(self, state: State, ids: Sequence[int], group: int) -> TokenSequence | None:
+        """Return the policy's prompt in ``state`` and the sampled tokens ``ids``; None if too long."""
+        prompt = self._state_ids(state, self._prompts.policy(state))
+        return self._sequence(prompt, list(ids), 1.0, group, "policy")
+
+    def arrived(self, state: State, group: int) -> TokenSequence | None:
+        """Return the policy's prompt in ``state`` plus one token; None if it is too long.
+
+        The value of a ``state`` head at the added token is the value of the state.
+        """
+        prompt = self._state_ids(state, self._prompts.policy(state))
+        return self._sequence(prompt, prompt[-1:], 1.0, group, "critic")
+
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
         """Return the sampled tokens if they encode the action after ``prompt``, else the tokens of its text.
 

@@ -12,7 +12,13 @@ from torch import Tensor
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import kl_to_start
-from nlac_bench.agents.nlac.config import AverageConfig, ImprovementConfig, LessonConfig, ReplayConfig
+from nlac_bench.agents.nlac.config import (
+    AverageConfig,
+    DrawConfig,
+    ImprovementConfig,
+    LessonConfig,
+    ReplayConfig,
+)
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.roles.speaker import Speaker
@@ -85,7 +91,7 @@ class ReplayTrainer(ABC, Generic[C, L]):
             new: number of transitions that this iteration added; None if no episodes were played.
             max_steps: largest number of gradient steps.
         """
-        assert isinstance(self.config, ReplayConfig)
+        assert isinstance(self.config, DrawConfig)
         if new == 0:  # nothing of the new episodes can be learned from
             return []
         wanted = round(self.config.replay_ratio * (new or self.config.train_batch_size))
@@ -119,7 +125,9 @@ class ReplayTrainer(ABC, Generic[C, L]):
         too_long, self.encoder.too_long = self.encoder.too_long, 0
         return mean_of_steps([m for m in taken if m is not None]) | {"too_long": float(too_long)}
 
-    def descend(self, sequences: Sequence[TokenSequence], loss: LossFn, sums_N: Tensor) -> Metrics | None:
+    def descend(
+        self, sequences: Sequence[TokenSequence], loss: LossFn, sums_N: Tensor | None = None
+    ) -> Metrics | None:
         """Take a gradient step of θ, then update θ̄ if there is one; None without sequences.
 
         Args:

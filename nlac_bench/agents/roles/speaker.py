@@ -51,10 +51,14 @@ class Speaker:
 
     async def act(self, state: State, slot: Slot = "policy") -> Action | None:
         """Sample a ~ π(· | s); None if the answer cannot be parsed."""
-        prompt = self._prompts.policy(state)
-        (sample,) = await self._ask(prompt, "policy", slot=slot, ids=state.prompt_ids)
+        prompt, sample = self._prompts.policy(state), await self.sampled(state, slot)
         text = self._prompts.parse_action(decoded(prompt, sample)) if whole(sample) else None
         return self._action(text, sample, "policy", prompt)
+
+    async def sampled(self, state: State, slot: Slot = "policy") -> Sample:
+        """Sample an answer of π(· | s), whether or not it can be parsed."""
+        (sample,) = await self._ask(self._prompts.policy(state), "policy", slot=slot, ids=state.prompt_ids)
+        return sample
 
     async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[str]:
         """Sample d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a).

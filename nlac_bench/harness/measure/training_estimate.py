@@ -85,7 +85,7 @@ def training_estimate_of(
     answer = min(answer_tokens, settings.max_response_length)
     prompt = min(prompt_tokens, settings.max_prompt_length)
     ratio = float(getattr(settings, "replay_ratio", 1.0))  # transitions trained on per new transition
-    per_step = settings.mini_batch_size or settings.train_batch_size * max(1.0, turns)
+    per_step = settings.transitions_per_step(turns)
     learned = {
         "steps": float(budget.amount * per_step),
         "env_steps": budget.amount * ratio,
