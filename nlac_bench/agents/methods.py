@@ -47,6 +47,7 @@ class Method:
         generates: mean number of answers in all roles per learned transition, including the policy's own
             action; for estimates.
         learns: mean number of sequences that the learner computes per learned transition; for estimates.
+        paper: the publication that describes it.
     """
 
     name: str
@@ -59,6 +60,17 @@ class Method:
     keeps_critiques: bool = False
     generates: float = 1.0
     learns: float = 1.0
+    paper: str = ""
+
+    @property
+    def needs(self) -> list[str]:
+        """What it needs beside the policy, with its default settings."""
+        options, heads = self.learner_options(self.config({})), self.learner.get("heads", {})
+        assert isinstance(heads, Mapping)
+        found = [f"scalar head {name} ({kind})" for name, kind in heads.items()]
+        found += ["moving average of the weights"] if options.get("ema") else []
+        found += ["moving average in the engine"] if "target" in self.slots(self.config({})) else []
+        return found + (["episodes of the newest policy"] if not self.off_policy else [])
 
     @property
     def config_class(self) -> "type[TrainConfig]":
@@ -198,6 +210,15 @@ BUILT_IN: Mapping[str, Method] = {
             keeps_critiques=True,
             generates=13,
             learns=2,
+        ),
+        Method(
+            name="drlc",
+            summary="ppo that also rewards each turn by a language critic's verdict",
+            paper="Cao et al. 2024, arXiv 2401.07382",
+            algorithm=f"{_BASELINES}.drlc:DRLC",
+            settings=f"{_BASELINES}.control_config:DrlcConfig",
+            learner={"heads": {"value": "state"}},
+            generates=3,
         ),
     )
 }

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import Mean, kl_to_start
+from nlac_bench.agents.nlac.config import ImprovementConfig
 from nlac_bench.agents.roles.transition import first_state, walk
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner import losses, share
@@ -43,7 +44,9 @@ class OnPolicy(ABC, Generic[C]):
         self.version = self.too_long = 0
         self._env, self._info = resources.env_info()
         self._format = ChatFormat(resources.tokenizer)
-        self.speaking = resources.speaking()
+        c = resources.config
+        improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else None
+        self.speaking = resources.speaking(improvement)
         self._learned: list[TokenSequence] = []
 
     def __getstate__(self) -> dict[str, object]:

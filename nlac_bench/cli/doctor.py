@@ -232,7 +232,9 @@ def _algorithm(listed: Listed) -> dict[str, object]:
     except (NlacBenchError, ImportError) as error:
         fix = "pip install 'nlac-bench[train]'" if listed.origin == "built-in" else _PLUGIN_FIX
         return _row(listed.name, False, f"{type(error).__name__}: {error}", fix)
-    return _row(listed.name, True, f"{listed.origin}: {listed.method.summary}")
+    method = listed.method
+    about = {"paper": method.paper, "off_policy": method.off_policy, "needs": method.needs}
+    return _row(listed.name, True, f"{listed.origin}: {method.summary}") | about
 
 
 def _environment(name: str) -> dict[str, object]:

@@ -85,7 +85,7 @@ def test_a_runs_configuration_file_is_a_stored_run(tmp_path: Path) -> None:
         ("nlrl", "replay_ratio=2", "one of the settings of nlac, sac, nlql"),
         ("nlql", "shuffle_critiques=true", "one of the settings of nlac, self_distillation"),
         ("self_distillation", "refine_source=fresh", "a setting of nlac"),
-        ("rft", "gae_lambda=1", "a setting of ppo"),
+        ("rft", "gae_lambda=1", "one of the settings of ppo, drlc"),
     ],
 )
 def test_a_setting_of_another_method_is_refused(agent: str, setting: str, having: str) -> None:

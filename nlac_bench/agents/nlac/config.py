@@ -66,7 +66,7 @@ class BackupConfig(AverageConfig):
         return self.backs_up
 
 
-class ImprovementConfig(LessonConfig):
+class ImprovementConfig(TrainConfig):
     """The sampling temperature of the roles that improve actions."""
 
     improvement_temperature: float = Field(
@@ -74,14 +74,25 @@ class ImprovementConfig(LessonConfig):
     )
 
 
-class RefinementConfig(BackupConfig, ImprovementConfig):
+class FuturesConfig(TrainConfig):
+    """The setting of methods whose evaluator reads futures that the successor model predicts."""
+
+    num_nlq_samples: int = Field(1, ge=1, description="futures per action that the evaluator reads (k)")
+
+
+class ShuffleConfig(TrainConfig):
+    """The control experiment of methods that learn from critiques."""
+
+    shuffle_critiques: bool = Field(
+        False, description="give each action another action's critique (control experiment)"
+    )
+
+
+class RefinementConfig(ImprovementConfig, ShuffleConfig, BackupConfig):
     """Settings of the refinement of actions by critiques."""
 
     num_refinement_steps: int = Field(
         1, ge=0, description="rounds of critique and refinement (m); 0 distils the policy's own actions"
-    )
-    shuffle_critiques: bool = Field(
-        False, description="refine each action with another action's critique (control experiment)"
     )
 
 
@@ -119,10 +130,8 @@ class PlayedReadConfig(ReadConfig):
     )
 
 
-class LanguageCriticConfig(ReplayConfig, BackupConfig, ImprovementConfig, PlayedReadConfig):
-    """Settings of methods whose evaluator reads futures that the successor model predicts."""
-
-    num_nlq_samples: int = Field(1, ge=1, description="futures per action that the evaluator reads (k)")
+class LanguageCriticConfig(ImprovementConfig, FuturesConfig, ReplayConfig, BackupConfig, PlayedReadConfig):
+    """Settings of methods that train a language critic by backups on replayed transitions."""
 
     @property
     def backs_up(self) -> bool:
