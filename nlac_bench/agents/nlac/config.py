@@ -142,9 +142,19 @@ class LanguageCriticConfig(ImprovementConfig, FuturesConfig, ReplayConfig, Backu
         return self.critic_coef > 0 or self.priority_alpha > 0
 
 
-class NlacConfig(LanguageCriticConfig, RefinementConfig):
+class NlacConfig(LanguageCriticConfig, RefinementConfig):  # type: ignore[misc]  # pydantic's model_construct
     """Settings of Algorithm 1 of arXiv 2512.04601."""
 
     refine_source: Literal["fresh", "replayed"] = Field(
         "fresh", description="the action that is refined: a new action of the policy, or the replayed one"
     )
+    backup: Literal["bellman", "monte_carlo"] = Field(
+        "bellman",
+        description="the target of L1: bellman (a language Bellman backup) or monte_carlo (the real rest of "
+        "the episode, whose policy may be old; truncated episodes have none)",
+    )
+
+    @property
+    def needs_average(self) -> bool:
+        """Whether the moving average is used: Monte-Carlo targets are not sampled from it."""
+        return self.backs_up and self.backup == "bellman"

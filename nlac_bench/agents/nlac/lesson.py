@@ -55,14 +55,19 @@ class Lesson:
         self.transition.notes = {name: text for name, text in texts.items() if text is not None}
 
 
-def note_real_futures(new: Sequence[Transition], episode: Episode, prompts: RolePrompts) -> None:
+def note_real_futures(
+    new: Sequence[Transition], episode: Episode, prompts: RolePrompts, name: str = "future"
+) -> None:
     """Note with the transitions of ``episode`` their real futures, in the form of the successor's answers.
 
     A truncated episode has none, because its outcome is unknown.
+
+    Args:
+        name: of the note.
     """
     answers = [turn.observation for turn in episode.turns]
     for t in new if episode.terminated else ():
-        t.notes["future"] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
+        t.notes[name] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
 
 
 def real_future_of(transition: Transition) -> list[str]:
