@@ -207,13 +207,13 @@ class OnPolicy(ABC, Generic[C]):
 
         They have ``old_logprobs`` of the policy at the start of the update. The learner computes them in the
         mini-batches of the first pass, so that the ratio is exactly 1 until the weights change. If older
-        weights may have played the episodes, a token's advantage is multiplied by its importance, the ratio
-        of the probabilities of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling;
-        Ionides 2008).
+        weights may have sampled them (then they have ``old_logprobs``), a token's advantage is multiplied by
+        its importance, the ratio of the probabilities of both policies, but at most ``IMPORTANCE_CAP``
+        (truncated importance sampling; Ionides 2008).
         """
         batches = self.mini_batches(sequences)
         started = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
-        if self.config.max_staleness:
+        if self.config.max_staleness and batches and batches[0].old_logprobs is not None:
             started = [weighted(now, played) for now, played in zip(started, batches, strict=True)]
         yield from started
         if count > 1:

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -44,6 +45,8 @@ OWN: dict[str, dict[str, Any]] = {
     "nlrl": {"kl_coef": 0.1},  # no button is given up before the value role knows it
     "nlql": {"num_candidates": 3, "policy_coef": 0.1},  # no button is given up before the critic knows it
 }  # fmt: skip
+IN_STAGES = ("early_experience", "critique_rl")
+"""These have stages that end after a share of the budget; the others are not told what is over of it."""
 STEPS = {"ppo": 120, "sac": 160, "nlac": 100, "nlql": 100, "nlrl": 160}
 """The most gradient steps; 60 for all others."""
 LOOK, ENOUGH = 20, 0.95
@@ -85,9 +88,10 @@ def learned(method: Method, model: Any, budget: int, shuffled: bool = False, see
     def make_env() -> Signal:
         return Signal(shuffled=shuffled)
 
-    algorithm = method.algorithm_class(
-        Resources(config, engine, learner, prompts, agent, make_env, seed=seed, concurrency=64)
-    )
+    resources = Resources(config, engine, learner, prompts, agent, make_env, seed=seed, concurrency=64)
+    if method.name in IN_STAGES:
+        resources = replace(resources, done=lambda: learner.step / budget)
+    algorithm = method.algorithm_class(resources)
 
     async def play(env: Any, iteration: int) -> list[Episode]:
         repeats = config.rollouts_per_task
