@@ -33,7 +33,7 @@ SHARED: dict[str, Any] = {
 }
 SCALAR: dict[str, Any] = {"lr": 3e-3, "mini_batch_size": 32}
 WORDS: dict[str, Any] = {"lr": 5e-4, "mini_batch_size": 64, "replay_ratio": 2, "probes": 4, "ema_tau": 0.2}
-SPEAKING = ("nlac", "nlrl", "nlql", "self_distillation", "drlc")
+SPEAKING = ("nlac", "nlrl", "nlql", "self_distillation", "drlc", "early_experience", "critique_rl")
 """These begin with a model that speaks every role, and have those of the settings ``WORDS`` that they know.
 All others begin with random weights and have the settings ``SCALAR``."""
 OWN: dict[str, dict[str, Any]] = {
@@ -41,6 +41,7 @@ OWN: dict[str, dict[str, Any]] = {
     "drlc": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
     "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4,
             "critic_coef": 20.0, "ema_tau": 0.2},
+    "early_experience": {"lr": 1e-3, "mini_batch_size": 32, "num_alternatives": 3},
     "nlac": {"kl_coef": 0.1},  # else the refiner, which nothing trains here, drifts off to other words
     "nlrl": {"kl_coef": 0.1},  # no button is given up before the value role knows it
     "nlql": {"num_candidates": 3, "policy_coef": 0.1},  # no button is given up before the critic knows it

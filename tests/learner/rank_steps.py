@@ -27,7 +27,7 @@ from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.agents.roles.transition import transitions
-from nlac_bench.baselines.critique_rl import CritiqueRL, Judged, Trial
+from nlac_bench.baselines.critique_rl import Judged, Trial
 from nlac_bench.baselines.drlc import DRLC
 from nlac_bench.baselines.early_experience import EarlyExperience
 from nlac_bench.baselines.on_policy import OnPolicy
@@ -132,7 +132,7 @@ def make(name: str, **settings: Any) -> Any:
     algorithm: Any = method.algorithm_class(
         Resources(config, engine, learner, prompts, PolicyAgent(engine, prompts, Sampling()), Signal, 0, 4)
     )
-    if isinstance(algorithm, DRLC | EarlyExperience | CritiqueRL):
+    if name in ("drlc", "early_experience", "critique_rl"):
         algorithm.prepare = partial(recorded, algorithm)
     return algorithm
 
