@@ -13,13 +13,14 @@ import torch
 from nlac_bench.agents.nlac.lesson import Encoder
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
-from nlac_bench.agents.roles.role_prompts import Critique
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt
 from nlac_bench.agents.roles.speaker import Action, Speaker
 from nlac_bench.agents.roles.transition import State
 from nlac_bench.baselines.critique_rl import Trial
 from nlac_bench.baselines.drlc import DRLC
 from nlac_bench.learner.batch import TokenSequence
 from nlac_bench.rollout.engines.engine import Sample
+from nlac_bench.rollout.engines.forms import Filled
 from nlac_bench.types import Episode
 from tests.baselines import signal_env
 from tests.baselines.signal_env import BUTTONS
@@ -288,3 +289,14 @@ def test_critiques_and_refined_actions_take_gradient_steps(monkeypatch: pytest.M
     metrics = asyncio.run(algorithm.update([lost]))
     assert metrics["gradient_steps"] == 4, "five sequences, two passes"
     assert metrics["verdict_accuracy"] == 0.5 and metrics["refined_success"] == 0.25 and metrics["l2"] > 0
+
+
+def test_the_fixed_words_of_a_form_are_not_learned() -> None:
+    """Of a critique in a form, the verdict was chosen between two tokens, and the first word was given."""
+    encoder = make("critique_rl").encoder
+    prompt = Prompt(({"role": "user", "content": "red"},))
+    filled = Filled([False, True, True], {1: [12, 13]})
+    sample = Sample("optimal: no", "stop", prompt_ids=[5, 6], ids=[11, 12, 1], filled=filled)
+    s = encoder.written(prompt, sample, "critic")
+    assert s is not None and list(s.loss_mask) == [0.0, 0.0, 0.0, 1.0, 1.0]
+    assert dict(s.restricted) == {3: [12, 13]} and s.loss == "critic"

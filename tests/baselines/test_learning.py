@@ -42,13 +42,14 @@ OWN: dict[str, dict[str, Any]] = {
     "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4,
             "critic_coef": 20.0, "ema_tau": 0.2},
     "early_experience": {"lr": 1e-3, "mini_batch_size": 32, "num_alternatives": 3},
+    "critique_rl": {"kl_coef": 0.1, "num_nlq_samples": 0, "improvement_temperature": 1.0},
     "nlac": {"kl_coef": 0.1},  # else the refiner, which nothing trains here, drifts off to other words
     "nlrl": {"kl_coef": 0.1},  # no button is given up before the value role knows it
     "nlql": {"num_candidates": 3, "policy_coef": 0.1},  # no button is given up before the critic knows it
 }  # fmt: skip
 IN_STAGES = ("early_experience", "critique_rl")
 """These have stages that end after a share of the budget; the others are not told what is over of it."""
-STEPS = {"ppo": 120, "sac": 160, "nlac": 100, "nlql": 100, "nlrl": 160}
+STEPS = {"ppo": 120, "sac": 160, "nlac": 100, "nlql": 100, "nlrl": 160, "critique_rl": 120}
 """The most gradient steps; 60 for all others."""
 LOOK, ENOUGH = 20, 0.95
 

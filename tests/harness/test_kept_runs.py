@@ -85,6 +85,9 @@ def test_a_runs_configuration_file_is_a_stored_run(tmp_path: Path) -> None:
         ("nlrl", "replay_ratio=2", "one of the settings of nlac, sac, nlql"),
         ("nlql", "shuffle_critiques=true", "one of the settings of nlac, self_distillation"),
         ("self_distillation", "refine_source=fresh", "a setting of nlac"),
+        ("drlc", "num_alternatives=2", "a setting of early_experience"),
+        ("early_experience", "num_critiques=2", "a setting of critique_rl"),
+        ("critique_rl", "verdict_coef=1", "a setting of drlc"),
         ("rft", "gae_lambda=1", "one of the settings of ppo, drlc"),
     ],
 )
