@@ -249,6 +249,32 @@ BUILT_IN: Mapping[str, Method] = {
             generates=13,
             learns=2,
         ),
+        Method(
+            name="drlc",
+            summary="ppo that also rewards each turn by a language critic's verdict",
+            paper="Cao et al. 2024, arXiv 2401.07382",
+            algorithm=f"{_BASELINES}.drlc:DRLC",
+            settings=f"{_BASELINES}.control_config:DrlcConfig",
+            learner={"heads": {"value": "state"}},
+            generates=3,
+        ),
+        Method(
+            name="early_experience",
+            summary="predicts what its own alternatives lead to, then imitates successes or an expert",
+            paper="Zhang et al. 2025, arXiv 2510.08558",
+            algorithm=f"{_BASELINES}.early_experience:EarlyExperience",
+            settings=f"{_BASELINES}.control_config:EarlyExperienceConfig",
+            generates=2,
+        ),
+        Method(
+            name="critique_rl",
+            summary="trains nlac's evaluator by outcomes instead of backups, and learns its refinements",
+            paper="Critique-RL, arXiv 2510.24320",
+            algorithm=f"{_BASELINES}.critique_rl:CritiqueRL",
+            settings=f"{_BASELINES}.control_config:CritiqueRlConfig",
+            generates=10,
+            learns=9,
+        ),
     )
 }
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import Mean, kl_to_start
+from nlac_bench.agents.nlac.config import ImprovementConfig
 from nlac_bench.agents.roles.transition import first_state, walk
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner import losses, share
@@ -43,7 +44,9 @@ class OnPolicy(ABC, Generic[C]):
         self.version = self.too_long = 0
         self._env, self._info = resources.env_info()
         self._format = ChatFormat(resources.tokenizer)
-        self.speaking = resources.speaking()
+        c = resources.config
+        improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else None
+        self.speaking = resources.speaking(improvement)
         self._learned: list[TokenSequence] = []
 
     def __getstate__(self) -> dict[str, object]:
@@ -204,13 +207,13 @@ class OnPolicy(ABC, Generic[C]):
 
         They have ``old_logprobs`` of the policy at the start of the update. The learner computes them in the
         mini-batches of the first pass, so that the ratio is exactly 1 until the weights change. If older
-        weights may have played the episodes, a token's advantage is multiplied by its importance, the ratio
-        of the probabilities of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling;
-        Ionides 2008).
+        weights may have sampled them (then they have ``old_logprobs``), a token's advantage is multiplied by
+        its importance, the ratio of the probabilities of both policies, but at most ``IMPORTANCE_CAP``
+        (truncated importance sampling; Ionides 2008).
         """
         batches = self.mini_batches(sequences)
         started = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
-        if self.config.max_staleness:
+        if self.config.max_staleness and batches and batches[0].old_logprobs is not None:
             started = [weighted(now, played) for now, played in zip(started, batches, strict=True)]
         yield from started
         if count > 1:

@@ -42,7 +42,7 @@ class PPO(OnPolicy[PpoConfig]):
         sequences: list[TokenSequence] = []
         for i, (episode, turns) in enumerate(zip(episodes, played, strict=True)):
             pairs: list[tuple[TokenSequence, float]] = []
-            for sequence, reward in zip(turns, rewards_of(episode), strict=True):
+            for sequence, reward in zip(turns, self.rewards(episode), strict=True):
                 if sequence is not None:
                     pairs.append((sequence, reward))
                 elif pairs:  # earlier turns also get the reward of a turn that is too long to train on
@@ -68,6 +68,10 @@ class PPO(OnPolicy[PpoConfig]):
                     replace(s, advantages=spread(own_T, s), returns=spread(return_T, s), old_values=old)
                 )
         return self._whitened(sequences)
+
+    def rewards(self, episode: Episode) -> list[float]:
+        """Return the reward of each turn that advantages are computed from."""
+        return rewards_of(episode)
 
     def values(self, batch: TokenBatch) -> Tensor:
         """Return the value of the state in which each token was sampled, ``[B, T]``."""

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -32,20 +33,26 @@ SHARED: dict[str, Any] = {
 }
 SCALAR: dict[str, Any] = {"lr": 3e-3, "mini_batch_size": 32}
 WORDS: dict[str, Any] = {"lr": 5e-4, "mini_batch_size": 64, "replay_ratio": 2, "probes": 4, "ema_tau": 0.2}
-SPEAKING = ("nlac", "nlrl", "nlql", "self_distillation")
+SPEAKING = ("nlac", "nlrl", "nlql", "self_distillation", "drlc", "early_experience", "critique_rl")
 """These begin with a model that speaks every role, and have those of the settings ``WORDS`` that they know.
 All others begin with random weights and have the settings ``SCALAR``."""
 OWN: dict[str, dict[str, Any]] = {
     "ppo": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
+    "drlc": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
     "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4,
             "critic_coef": 20.0, "ema_tau": 0.2},
     "agent_prm": {"lr": 2e-3, "mini_batch_size": 16},
     "archer": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 2},
+    "early_experience": {"lr": 1e-3, "mini_batch_size": 32, "num_alternatives": 3},
+    "critique_rl": {"kl_coef": 0.1, "num_nlq_samples": 0, "improvement_temperature": 1.0},
     "nlac": {"kl_coef": 0.1},  # else the refiner, which nothing trains here, drifts off to other words
     "nlrl": {"kl_coef": 0.1},  # no button is given up before the value role knows it
     "nlql": {"num_candidates": 3, "policy_coef": 0.1},  # no button is given up before the critic knows it
 }  # fmt: skip
-STEPS = {"ppo": 120, "sac": 160, "archer": 120, "agent_prm": 120, "nlac": 100, "nlql": 100, "nlrl": 160}
+IN_STAGES = ("early_experience", "critique_rl")
+"""These have stages that end after a share of the budget; the others are not told what is over of it."""
+STEPS = {"ppo": 120, "sac": 160, "archer": 120, "agent_prm": 120, "nlac": 100, "nlql": 100, "nlrl": 160,
+         "critique_rl": 120}  # fmt: skip
 """The most gradient steps; 60 for all others."""
 LOOK, ENOUGH = 20, 0.95
 
@@ -86,9 +93,10 @@ def learned(method: Method, model: Any, budget: int, shuffled: bool = False, see
     def make_env() -> Signal:
         return Signal(shuffled=shuffled)
 
-    algorithm = method.algorithm_class(
-        Resources(config, engine, learner, prompts, agent, make_env, seed=seed, concurrency=64)
-    )
+    resources = Resources(config, engine, learner, prompts, agent, make_env, seed=seed, concurrency=64)
+    if method.name in IN_STAGES:
+        resources = replace(resources, done=lambda: learner.step / budget)
+    algorithm = method.algorithm_class(resources)
 
     async def play(env: Any, iteration: int) -> list[Episode]:
         repeats = config.rollouts_per_task

@@ -85,10 +85,13 @@ def test_a_runs_configuration_file_is_a_stored_run(tmp_path: Path) -> None:
         ("nlrl", "replay_ratio=2", "one of the settings of nlac, sac, archer, nlql"),
         ("nlql", "shuffle_critiques=true", "one of the settings of nlac, self_distillation"),
         ("self_distillation", "refine_source=fresh", "a setting of nlac"),
-        ("rft", "gae_lambda=1", "a setting of ppo"),
         ("archer", "alpha=1", "a setting of sac"),
-        ("pacs", "clip_ratio=0.1", "one of the settings of ppo, grpo"),
+        ("pacs", "clip_ratio=0.1", "one of the settings of ppo, grpo, drlc, critique_rl"),
         ("agent_prm", "critic_steps=1", "a setting of archer"),
+        ("drlc", "num_alternatives=2", "a setting of early_experience"),
+        ("early_experience", "num_critiques=2", "a setting of critique_rl"),
+        ("critique_rl", "verdict_coef=1", "a setting of drlc"),
+        ("rft", "gae_lambda=1", "one of the settings of ppo, drlc"),
     ],
 )
 def test_a_setting_of_another_method_is_refused(agent: str, setting: str, having: str) -> None:

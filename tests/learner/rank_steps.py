@@ -24,8 +24,13 @@ from nlac_bench.agents.nlac.nlac import step
 from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.baselines.archer import ArCHer
+from nlac_bench.baselines.critique_rl import Judged, Trial
+from nlac_bench.baselines.drlc import DRLC
+from nlac_bench.baselines.early_experience import EarlyExperience
 from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.baselines.sac import SAC, SacLesson
 from nlac_bench.baselines.totals import Unit, steps_on_totals
@@ -44,6 +49,32 @@ from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
 from tests.baselines.signal_env import BUTTONS, COLOURS, Signal
 from tests.learner.small_model import model, nll, sequences, use_sgd
+
+
+async def recorded(algorithm: Any, played: Sequence[Episode]) -> None:
+    """Take the place of ``prepare``: texts that do not depend on what the engine samples."""
+    found = [(e, n, t) for e in played for n, t in enumerate(transitions(e, "signal", {}))]
+    verdicts = [Critique(i % 3 > 0, "optimal: no") for i in range(len(found))]
+    if isinstance(algorithm, DRLC):
+        algorithm.judged = {id(e): [] for e in played}
+        for (e, n, t), verdict in zip(found, verdicts, strict=True):
+            speaker = algorithm.speaking.speaker(n)
+            algorithm.judged[id(e)].append(Lesson(t, 1.0, speaker, critique=verdict))
+    elif isinstance(algorithm, EarlyExperience):
+        kind, encoder = "message", algorithm.encoder
+        made = [encoder.observed(t.state, t.action, t.answered, kind, n) for _, n, t in found]
+        algorithm.sequences = [s for s in made if s is not None]
+    else:
+        algorithm.judged, algorithm.refines = [], True
+        for (_, n, t), verdict in zip(found[:6], verdicts[:6], strict=True):
+            prompt = algorithm.resources.prompts.policy(t.state)
+            x = Judged(t, 1.0, algorithm.speaking.speaker(n), len(algorithm.judged))
+            for k in range(4):
+                ids = [9 + k, 8, 1][: 2 + k % 2]
+                own = algorithm.encoder.written(prompt, Sample("", "stop", ids=ids), "critic")
+                refined = Action("red-1", Sample("red-1", "stop", ids=[9 + n, 1]))
+                x.trials.append(Trial(own, verdict, k % 2 == n % 2, refined, k > 1))
+            algorithm.judged.append(x)
 
 
 class Totals(OnPolicy[TrainConfig]):
@@ -88,6 +119,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "pacs": {"mini_batch_size": 2},
     "agent_prm": {"mini_batch_size": 8},
     "self_distillation": {"critic_coef": 0.5},
+    "drlc": {"kl_coef": 0.05},
+    "critique_rl": {"mini_batch_size": 12},
 }
 
 
@@ -100,9 +133,12 @@ def make(name: str, **settings: Any) -> Any:
     use_sgd(learner)
     engine = MeteredEngine(HFEngine(signal_env.random_model(), signal_env.tokenizer()))
     prompts = CompactPrompts()
-    return method.algorithm_class(
+    algorithm: Any = method.algorithm_class(
         Resources(config, engine, learner, prompts, PolicyAgent(engine, prompts, Sampling()), Signal, 0, 4)
     )
+    if name in ("drlc", "early_experience", "critique_rl"):
+        algorithm.prepare = partial(recorded, algorithm)
+    return algorithm
 
 
 def episodes(winners: Sequence[int] = (0, 3, 4)) -> list[Episode]:

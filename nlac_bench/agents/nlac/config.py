@@ -71,7 +71,7 @@ class BackupConfig(AverageConfig):
         return self.backs_up
 
 
-class ImprovementConfig(LessonConfig):
+class ImprovementConfig(TrainConfig):
     """The sampling temperature of the roles that improve actions."""
 
     improvement_temperature: float = Field(
@@ -79,14 +79,25 @@ class ImprovementConfig(LessonConfig):
     )
 
 
-class RefinementConfig(BackupConfig, ImprovementConfig):
+class FuturesConfig(TrainConfig):
+    """The setting of methods whose evaluator reads futures that the successor model predicts."""
+
+    num_nlq_samples: int = Field(1, ge=1, description="futures per action that the evaluator reads (k)")
+
+
+class ShuffleConfig(TrainConfig):
+    """The control experiment of methods that learn from critiques."""
+
+    shuffle_critiques: bool = Field(
+        False, description="give each action another action's critique (control experiment)"
+    )
+
+
+class RefinementConfig(ImprovementConfig, ShuffleConfig, BackupConfig):
     """Settings of the refinement of actions by critiques."""
 
     num_refinement_steps: int = Field(
         1, ge=0, description="rounds of critique and refinement (m); 0 distils the policy's own actions"
-    )
-    shuffle_critiques: bool = Field(
-        False, description="refine each action with another action's critique (control experiment)"
     )
 
 
@@ -124,10 +135,8 @@ class PlayedReadConfig(ReadConfig):
     )
 
 
-class LanguageCriticConfig(ReplayConfig, BackupConfig, ImprovementConfig, PlayedReadConfig):
-    """Settings of methods whose evaluator reads futures that the successor model predicts."""
-
-    num_nlq_samples: int = Field(1, ge=1, description="futures per action that the evaluator reads (k)")
+class LanguageCriticConfig(ImprovementConfig, FuturesConfig, ReplayConfig, BackupConfig, PlayedReadConfig):
+    """Settings of methods that train a language critic by backups on replayed transitions."""
 
     @property
     def backs_up(self) -> bool:
@@ -138,9 +147,19 @@ class LanguageCriticConfig(ReplayConfig, BackupConfig, ImprovementConfig, Played
         return self.critic_coef > 0 or self.priority_alpha > 0
 
 
-class NlacConfig(LanguageCriticConfig, RefinementConfig):
+class NlacConfig(LanguageCriticConfig, RefinementConfig):  # type: ignore[misc]  # pydantic's model_construct
     """Settings of Algorithm 1 of arXiv 2512.04601."""
 
     refine_source: Literal["fresh", "replayed"] = Field(
         "fresh", description="the action that is refined: a new action of the policy, or the replayed one"
     )
+    backup: Literal["bellman", "monte_carlo"] = Field(
+        "bellman",
+        description="the target of L1: bellman (a language Bellman backup) or monte_carlo (the real rest of "
+        "the episode, whose policy may be old; truncated episodes have none)",
+    )
+
+    @property
+    def needs_average(self) -> bool:
+        """Whether the moving average is used: Monte-Carlo targets are not sampled from it."""
+        return self.backs_up and self.backup == "bellman"

@@ -8,7 +8,7 @@ from nlac_bench.agents.roles.speaker import Action, Speaker, decoded
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.learner.batch import LossName, TokenSequence
 from nlac_bench.rollout.engines.chat_template import ChatFormat
-from nlac_bench.rollout.engines.engine import SampleRequest
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest
 from nlac_bench.rollout.engines.forms import Filled, Form, FormTokens
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.types import Episode
@@ -55,14 +55,19 @@ class Lesson:
         self.transition.notes = {name: text for name, text in texts.items() if text is not None}
 
 
-def note_real_futures(new: Sequence[Transition], episode: Episode, prompts: RolePrompts) -> None:
+def note_real_futures(
+    new: Sequence[Transition], episode: Episode, prompts: RolePrompts, name: str = "future"
+) -> None:
     """Note with the transitions of ``episode`` their real futures, in the form of the successor's answers.
 
     A truncated episode has none, because its outcome is unknown.
+
+    Args:
+        name: of the note.
     """
     answers = [turn.observation for turn in episode.turns]
     for t in new if episode.terminated else ():
-        t.notes["future"] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
+        t.notes[name] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
 
 
 def real_future_of(transition: Transition) -> list[str]:
@@ -142,6 +147,34 @@ class Encoder:
         prompt = self._state_ids(state, self._prompts.policy(state))
         return self._sequence(prompt, prompt[-1:], 1.0, group, "critic")
 
+    def observed(
+        self, state: State, action: str, observation: str, kind: str, group: int
+    ) -> TokenSequence | None:
+        """Return the sequence of −log p(s′ | s, a): the policy's next prompt, with a loss on the observation.
+
+        The observation's tokens are those that a prompt without it does not have. None if the prompt is too
+        long, or if the style shortens other parts of it to make room for the observation.
+
+        Args:
+            kind: of the environment's message; see ``State``.
+        """
+        after = [state.after(action, text, kind) for text in (observation, "")]
+        whole, without = (self._prompt_ids(self._prompts.policy(s)) for s in after)
+        start = _common(whole, without)
+        end = _common(whole[start:][::-1], without[start:][::-1])
+        own = len(whole) - start - end
+        if own <= 0 or start + end < len(without) or not self._fits(whole):
+            self.too_long += 1
+            return None
+        mask = [0.0] * start + [1.0] * own + [0.0] * end
+        return TokenSequence(whole, mask, group_id=group, loss="critic")
+
+    def written(self, prompt: Prompt, sample: Sample, loss: LossName) -> TokenSequence | None:
+        """Return the sequence of a sampled answer in any role; None if it is too long."""
+        ids = list(sample.ids) if sample.ids else self._text_ids(prompt, sample.text)
+        asked = sample.prompt_ids or self._prompt_ids(prompt)
+        return self._sequence(asked, ids, 1.0, 0, loss, sample.filled)
+
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
         """Return the sampled tokens if they encode the action after ``prompt``, else the tokens of its text.
 
@@ -194,3 +227,9 @@ class Encoder:
         mask = [0.0] * len(ids) + list(map(float, learned))
         few = {} if filled is None else {len(ids) + at: x for at, x in filled.restricted.items()}
         return TokenSequence([*ids, *answer], mask, weight, group_id=group, loss=loss, restricted=few)
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return the length of the common beginning."""
+    pairs = zip(one, other, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -14,13 +14,14 @@ from torch import Tensor
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
-from nlac_bench.agents.nlac.config import LessonConfig, NlacConfig, RefinementConfig
-from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.config import BackupConfig, LessonConfig, NlacConfig, RefinementConfig
+from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures
 from nlac_bench.agents.nlac.monitor import Monitored, shares_of
 from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer, tokens
 from nlac_bench.agents.roles.role_prompts import ExplainingPrompts, RolePrompts
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.agents.roles.speaking import Speaking
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.learner import losses
 from nlac_bench.learner.batch import TokenBatch
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
@@ -37,7 +38,16 @@ class NLAC(Monitored[NlacConfig]):
 
     def __init__(self, resources: Resources[NlacConfig]) -> None:
         super().__init__(resources)
-        self.futures: Futures = partial(predicted, k=self.config.num_nlq_samples)
+        c = self.config
+        self.futures: Futures = partial(predicted, k=c.num_nlq_samples)
+        self.back_up: Step = told if c.backup == "monte_carlo" else back_up_by(c, self.speaking.prompts)
+
+    def transitions(self, episode: Episode) -> list[Transition]:
+        """Return the transitions; with ``backup=monte_carlo``, their targets are noted."""
+        new = super().transitions(episode)
+        if self.config.backup == "monte_carlo":
+            note_real_futures(new, episode, self.speaking.prompts, "target")
+        return new
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
         """Run one iteration of Algorithm 1 on the new episodes and D."""
@@ -50,7 +60,8 @@ class NLAC(Monitored[NlacConfig]):
 
     async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Sample the target of L1 and the action of L2 for each lesson."""
-        await ask(lessons, self.speaking, self.config, PROPOSE[self.config.refine_source], self.futures)
+        propose = PROPOSE[self.config.refine_source]
+        await ask(lessons, self.speaking, self.config, propose, self.futures, self.back_up)
 
     async def read(self, lesson: Lesson) -> None:
         """Criticise and refine the played action, to measure the critic."""
@@ -58,12 +69,21 @@ class NLAC(Monitored[NlacConfig]):
 
 
 async def ask(
-    lessons: Sequence[Lesson], roles: Speaking, config: RefinementConfig, propose: Step, futures: Futures
+    lessons: Sequence[Lesson],
+    roles: Speaking,
+    config: RefinementConfig,
+    propose: Step,
+    futures: Futures,
+    backup: Step | None = None,
 ) -> None:
-    """Back up, propose an action, then criticise and refine it ``num_refinement_steps`` times."""
+    """Back up, propose an action, then criticise and refine it ``num_refinement_steps`` times.
+
+    Args:
+        backup: makes the target; by default a language Bellman backup.
+    """
     steps: list[Step] = []
     if config.backs_up:
-        steps.append(partial(back_up, prompts=roles.prompts, by=config.backup_by))
+        steps.append(backup or back_up_by(config, roles.prompts))
     steps.append(propose)
     for _ in range(config.num_refinement_steps):
         steps.append(partial(criticise, futures=futures))
@@ -97,6 +117,17 @@ async def back_up(lesson: Lesson, prompts: RolePrompts, by: Literal["target", "s
     futures = await lesson.speaker.futures(t.next_state, action.text, slot="target")
     if futures:
         lesson.target = await lesson.speaker.backup(t, action.text, futures[0], slot)
+
+
+def back_up_by(config: BackupConfig, prompts: RolePrompts) -> Step:
+    """Return the language Bellman backup with the settings of a method."""
+    return partial(back_up, prompts=prompts, by=config.backup_by)
+
+
+async def told(lesson: Lesson) -> None:
+    """Take the real rest of the episode, which was noted, as target (Monte Carlo); a cut one has none."""
+    target = lesson.transition.notes.get("target")
+    lesson.target = None if target is None else str(target)
 
 
 def slot_of(by: Literal["target", "successor"]) -> Slot:

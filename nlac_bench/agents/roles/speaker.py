@@ -119,6 +119,21 @@ class Speaker:
             return None
         return replace(critique, probability=_probability(critique, sample))
 
+    async def critiques(
+        self, state: State, action: str, futures: Sequence[str], n: int
+    ) -> list[tuple[Sample, Critique | None]]:
+        """Sample n critiques to learn from, with the sampling parameters of the policy.
+
+        Returns:
+            Their tokens, and the critiques; None for those that cannot be parsed.
+        """
+        prompt = self._prompts.evaluator(state, action, futures)
+        samples = await self._ask(prompt, "evaluator", n, sampling=self._default)
+        read = [self._prompts.parse_critique(decoded(prompt, s)) if whole(s) else None for s in samples]
+        for sample, critique in zip(samples, read, strict=True):
+            self._readable("evaluator", critique, sample, prompt)
+        return list(zip(samples, read, strict=True))
+
     async def refine(self, state: State, action: str, critique: Critique) -> Action | None:
         """Sample a^r ~ π_r(· | s, a, critique); None if the answer cannot be parsed."""
         prompt = self._prompts.refiner(state, action, critique)
@@ -137,6 +152,7 @@ class Speaker:
         n: int = 1,
         slot: Slot = "policy",
         ids: Sequence[int] | None = None,
+        sampling: Sampling | None = None,
     ) -> list[Sample]:
         self._calls += 1
         request = SampleRequest(
@@ -144,7 +160,7 @@ class Speaker:
             prompt_ids=list(ids) if ids else None,
             role=role,
             slot=slot,
-            sampling=self._sampling.get(role, self._default),
+            sampling=sampling or self._sampling.get(role, self._default),
             seed=derive_seed(self._seed, role, self._calls),
             n=n,
             form=prompt.form,

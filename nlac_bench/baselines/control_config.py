@@ -1,0 +1,72 @@
+"""The settings of the controls of NLAC: DRLC, Early Experience and Critique-RL. It does not import torch."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from nlac_bench.agents.nlac.config import FuturesConfig, ImprovementConfig, ShuffleConfig
+from nlac_bench.baselines.config import PpoConfig, RftConfig, refuse_tempering
+
+
+class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
+    """Settings of DRLC; the others are those of PPO.
+
+    The authors' scripts weigh good and bad spans by 0.8 and 0.8 (sentiment) or by 0.1 and 0.5 (toxicity), and
+    the environment's reward by 1.
+    """
+
+    verdict_coef: float = Field(
+        0.8,
+        ge=0,
+        description="reward of a turn whose action the critic calls optimal, and cost of the others (alpha "
+        "2); 0 is PPO",
+    )
+
+
+class EarlyExperienceConfig(RftConfig):
+    """Settings of Early Experience; the paper chooses K for each environment."""
+
+    imitates: Literal["successes", "expert"] = Field(
+        "successes",
+        description="what is imitated: successes of the policy, or an expert as in the paper, which is the "
+        "environment's oracle; no other method learns from it",
+    )
+    num_alternatives: int = Field(
+        4, ge=0, description="other actions that are drawn in each state (K); 0 is imitation only"
+    )
+    world_model_share: float = Field(
+        0.25,
+        ge=0,
+        le=1,
+        description="share of the budget in which answers to the other actions are learned, before imitation",
+    )
+
+
+class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
+    """Settings of Critique-RL, with the defaults of its published scripts where they have the setting."""
+
+    reward: Literal["critique_rl", "ctrl", "rl4f"] = Field(
+        "critique_rl",
+        description="of a critique: critique_rl (the verdict, in stage two also the refined action), ctrl "
+        "(success of the refined action, -1 without a verdict) or rl4f (success of the refined action)",
+    )
+    stage_one: float = Field(
+        0.25, ge=0, le=1, description="share of the budget of the first stage of critique_rl"
+    )
+    num_critiques: int = Field(4, ge=2, description="critiques of an action, which are compared (G)")
+    num_nlq_samples: int = Field(
+        1, ge=0, description="futures per action that the evaluator reads (k); 0 as in the paper"
+    )
+    transitions_per_iteration: int = Field(
+        32, ge=1, description="actions per iteration that are criticised; refined ones cost environment steps"
+    )
+    policy_coef: float = Field(1.0, ge=0, description="weight of L2, which distils a refined action")
+    improvement_temperature: float = Field(0.0, ge=0, description="sampling temperature of the refiner")
+    clip_ratio: float = Field(0.2, gt=0, description="bound of the probability ratio (epsilon)")
+    num_epochs: int = Field(2, ge=1, description="passes over an iteration's critiques")
+    kl_coef: float = Field(0.01, ge=0, description="weight of KL(policy || initial policy)")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse_tempering(self)
+        return self

@@ -1,0 +1,75 @@
+"""Dense rewards from a language critic (DRLC, also RELC; Cao et al. 2024, arXiv 2401.07382): PPO whose reward
+has the verdicts of a critic that reads each part of an episode.
+
+::
+
+    r_t = r_t(environment) + α₂ · (+1 if the critic calls a_t optimal, −1 if it does not)
+
+It learns from the same critic as NLAC, but only from its yes or no: the control for "is language needed?".
+
+Deviations. A span is a turn, and its reward is at the turn's last token; the published code marks words, and
+rewards each of their tokens. The critic is the policy's own model, as in one of the paper's two settings, and
+reads predicted futures as NLAC's does; the paper's reads the reward of the whole answer instead.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.nlac import criticise, predicted, replayed, shuffle
+from nlac_bench.agents.roles.transition import transitions
+from nlac_bench.baselines.control_config import DrlcConfig
+from nlac_bench.baselines.on_policy import rewards_of
+from nlac_bench.baselines.ppo import PPO
+from nlac_bench.learner.outputs import Metrics
+from nlac_bench.rollout.engines.engine import derive_seed
+from nlac_bench.types import Episode
+
+
+class DRLC(PPO):
+    """PPO that also rewards each turn by the critic's verdict on its action."""
+
+    config: DrlcConfig
+    judged: dict[int, list[Lesson]]
+    """The lessons about an episode's turns, by the episode's ``id``."""
+
+    async def prepare(self, episodes: Sequence[Episode]) -> None:
+        """Ask the critic about the action of each turn; a critique that cannot be parsed is no reward."""
+        c, self.judged = self.config, {id(e): [] for e in episodes}
+        if c.verdict_coef == 0:
+            return
+        lessons: list[Lesson] = []
+        for episode in episodes:
+            for t in transitions(episode, self._env, self._info):
+                lesson = Lesson(t, 1.0, self.speaking.speaker(self.version, len(lessons)))
+                self.judged[id(episode)].append(lesson)
+                lessons.append(lesson)
+        futures = partial(predicted, k=c.num_nlq_samples)
+        await self.speaking.each(lessons, replayed, partial(criticise, futures=futures))
+        if c.shuffle_critiques:  # neighbours are turns of one episode, so the order is drawn
+            rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "shuffle"))
+            shuffle([lessons[i] for i in rng.permutation(len(lessons))])
+
+    def rewards(self, episode: Episode) -> list[float]:
+        """Return r_t of each turn; a turn that did not fit into the context was not played or judged."""
+        verdicts = iter(map(self.verdict, self.judged[id(episode)]))
+        earned = zip(rewards_of(episode), episode.turns, strict=True)
+        return [r + (next(verdicts, 0.0) if turn.played else 0.0) for r, turn in earned]
+
+    def verdict(self, lesson: Lesson) -> float:
+        """Return the reward of the critic's verdict; 0 without one."""
+        if lesson.critique is None:
+            return 0.0
+        return self.config.verdict_coef * (1.0 if lesson.critique.optimal else -1.0)
+
+    def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
+        """Take PPO's steps; ``share_optimal`` is the share of the judged actions that are optimal."""
+        metrics = super().learn(episodes, max_steps)
+        critiques = [
+            x.critique for lessons in self.judged.values() for x in lessons if x.critique is not None
+        ]
+        if critiques:
+            metrics["share_optimal"] = sum(c.optimal for c in critiques) / len(critiques)
+        return metrics
