@@ -41,7 +41,7 @@ OWN: dict[str, dict[str, Any]] = {
     "drlc": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
     "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4,
             "critic_coef": 20.0, "ema_tau": 0.2},
-    "agent_prm": {"lr": 2e-3, "mini_batch_size": 16},
+    "agent_prm": {"lr": 1e-3, "mini_batch_size": 16},
     "archer": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 2},
     "early_experience": {"lr": 1e-3, "mini_batch_size": 32, "num_alternatives": 3},
     "critique_rl": {"kl_coef": 0.1, "num_nlq_samples": 0, "improvement_temperature": 1.0},
@@ -51,7 +51,7 @@ OWN: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 IN_STAGES = ("early_experience", "critique_rl")
 """These have stages that end after a share of the budget; the others are not told what is over of it."""
-STEPS = {"ppo": 120, "sac": 160, "archer": 120, "agent_prm": 120, "nlac": 100, "nlql": 100, "nlrl": 160,
+STEPS = {"ppo": 120, "sac": 160, "archer": 120, "agent_prm": 200, "nlac": 100, "nlql": 100, "nlrl": 160,
          "critique_rl": 120}  # fmt: skip
 """The most gradient steps; 60 for all others."""
 LOOK, ENOUGH = 20, 0.95
