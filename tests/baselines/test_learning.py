@@ -44,7 +44,8 @@ OWN: dict[str, dict[str, Any]] = {
     "agent_prm": {"lr": 1e-3, "mini_batch_size": 16},
     "archer": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 2},
     "early_experience": {"lr": 1e-3, "mini_batch_size": 32, "num_alternatives": 3},
-    "critique_rl": {"kl_coef": 0.1, "num_nlq_samples": 0, "improvement_temperature": 1.0},
+    "critique_rl": {"kl_coef": 0.1, "num_nlq_samples": 0, "improvement_temperature": 1.0,
+                    "train_batch_size": 64, "rollouts_per_task": 2, "transitions_per_iteration": 64},
     "nlac": {"kl_coef": 0.1},  # else the refiner, which nothing trains here, drifts off to other words
     "nlrl": {"kl_coef": 0.1},  # no button is given up before the value role knows it
     "nlql": {"num_candidates": 3, "policy_coef": 0.1},  # no button is given up before the critic knows it
