@@ -53,7 +53,7 @@ OWN: dict[str, dict[str, Any]] = {
 IN_STAGES = ("early_experience", "critique_rl")
 """These have stages that end after a share of the budget; the others are not told what is over of it."""
 STEPS = {"ppo": 120, "sac": 160, "archer": 120, "agent_prm": 200, "nlac": 100, "nlql": 100, "nlrl": 160,
-         "critique_rl": 120}  # fmt: skip
+         "critique_rl": 200}  # fmt: skip
 """The most gradient steps; 60 for all others."""
 LOOK, ENOUGH = 20, 0.95
 
