@@ -173,7 +173,7 @@ def test_the_plug_in_page_works_as_written(tmp_path: Path, monkeypatch: pytest.M
     ]
     algorithm = groups.pop()  # that of examples/plugin, which tests/plugins installs
     example = tomllib.loads((ROOT / "examples" / "plugin" / "pyproject.toml").read_text())["project"]
-    assert example["entry-points"][algorithm[0]] == {algorithm[1]: algorithm[2]}
+    assert example["entry-points"][algorithm[0]][algorithm[1]] == algorithm[2]
     assert registration in (ROOT / "examples" / "plugin" / "nlac_bench_example" / "__init__.py").read_text()
     package = tmp_path / "my_package"
     package.mkdir()

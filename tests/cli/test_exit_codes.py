@@ -105,7 +105,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert invoke("submit", folder / "done", "--partial", "--out", folder / "results").exit_code == 0
     (folder / "answers.jsonl").write_text('{"gold": "5", "pred": "5"}\n')
     (folder / "sweep.toml").write_text(
-        'methods = ["rft"]\n[seeds]\ntau_retail = [0]\n[train]\nbudget = "steps=1"\n'
+        'methods = ["rft"]\n[seeds]\ntau_retail = [0]\n[run]\nmodel = "tiny"\n[train]\nbudget = "steps=1"\n'
     )
     return folder
 
@@ -201,7 +201,8 @@ def test_bad_input_before_anything_is_done_is_no_incomplete_work() -> None:
 def test_doctor_lists_agents_algorithms_and_environments() -> None:
     report = one_json(invoke("doctor", "--json"))
     for section in ("agents", "algorithms", "environments"):
-        assert all(row.keys() == {"name", "ok", "detail", "fix"} for row in report[section])
+        more = {"paper", "off_policy", "needs"} if section == "algorithms" else set()
+        assert all(row.keys() == {"name", "ok", "detail", "fix"} | more for row in report[section])
         assert all(row["ok"] or row["fix"] for row in report[section])
     assert {"react", "oracle"} <= {row["name"] for row in report["agents"]}
     assert {"nlac", "ppo"} <= {row["name"] for row in report["algorithms"] if row["ok"]}

@@ -71,6 +71,6 @@ def test_a_floor_is_played_and_replayed(tmp_path: Path) -> None:
 
 
 def test_every_environment_and_data_source_has_floors() -> None:
-    assert len(list(floors.environments())) == 18
+    assert len(list(floors.environments())) == 19
     assert "transfer" in floors.agents_of("tau_retail")
     assert "transfer" not in floors.agents_of("math500_hard")

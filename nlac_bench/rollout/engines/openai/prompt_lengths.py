@@ -31,7 +31,9 @@ class PromptLengths:
         lengths have the same number of tokens, which none exceeds.
         """
         tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-        if type(tokens) is not int or tokens < 1 or _cached(usage):  # some servers do not count cached tokens
+        if type(tokens) is not int or not 1 <= tokens <= 10**9:
+            return False
+        if _cached(usage):  # some servers do not count cached tokens
             return False
         if tokens > 50 and characters > 200:
             self.per_token = min(8.0, max(1.0, characters / tokens))
