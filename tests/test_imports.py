@@ -168,3 +168,12 @@ def test_no_module_of_the_package_imports_the_workshop_when_it_is_imported() -> 
                     [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
                 )
                 assert not any((name or "").split(".")[0] == "workshop" for name in names), path
+
+
+def test_no_two_classes_of_the_package_have_the_same_name() -> None:
+    places: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -32,7 +32,7 @@ from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition, transitions
 from nlac_bench.baselines.config import AgentPrmConfig
 from nlac_bench.baselines.on_policy import OnPolicy
-from nlac_bench.baselines.totals import Unit, steps_on_totals
+from nlac_bench.baselines.totals import ObjectiveUnit, steps_on_totals
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, last_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.rollout.engines.engine import Sample, derive_seed
@@ -40,7 +40,7 @@ from nlac_bench.types import Episode
 
 
 @dataclass
-class Choice:
+class VisitedState:
     """A visited state, and the actions of π_k between which the reward model chooses."""
 
     transition: Transition
@@ -55,23 +55,23 @@ class AgentPRM(OnPolicy[AgentPrmConfig]):
         super().__init__(resources)
         r, c = resources, resources.config
         self.encoder = Encoder(r.tokenizer, r.prompts, c.max_prompt_length, c.max_response_length)
-        self.choices: list[Choice] = []
+        self.choices: list[VisitedState] = []
 
     async def prepare(self, episodes: Sequence[Episode]) -> None:
         """Draw two actions of π_k at the visited states, at as many as the budget allows."""
         visited = [t for e in episodes for t in transitions(e, self._env, self._info)]
         order = np.random.default_rng(derive_seed(self.resources.seed, self.version, "states"))
         choices = [
-            Choice(visited[i], self.speaking.speaker(self.version, n))
+            VisitedState(visited[i], self.speaking.speaker(self.version, n))
             for n, i in enumerate(order.permutation(len(visited)))
         ]
 
-        async def draw(part: Sequence[Choice]) -> None:
+        async def draw(part: Sequence[VisitedState]) -> None:
             await self.speaking.each(part, self.draw)
 
         self.choices = choices[: await self.resources.in_parts(choices, self.config.mini_batch_size, draw)]
 
-    async def draw(self, choice: Choice) -> None:
+    async def draw(self, choice: VisitedState) -> None:
         """Draw a₁, a₂ ~ π_k(· | s); an answer that cannot be parsed is an action too, as in episodes."""
         choice.samples = [await choice.speaker.sampled(choice.transition.state) for _ in range(2)]
 
@@ -119,7 +119,7 @@ class AgentPRM(OnPolicy[AgentPrmConfig]):
 
         return compute
 
-    def pairs(self) -> list[Unit]:
+    def pairs(self) -> list[ObjectiveUnit]:
         """Return the two actions of each state, the one with the higher score first."""
         offered: list[list[TokenSequence]] = []
         for n, choice in enumerate(self.choices):
@@ -130,7 +130,7 @@ class AgentPRM(OnPolicy[AgentPrmConfig]):
         scores = self.scores([sequence for both in offered for sequence in both])
         ordered = [sorted(both, key=lambda s: -scores[s.group_id]) for both in offered]
         return [
-            Unit([[won], [lost]], self.objective)
+            ObjectiveUnit([[won], [lost]], self.objective)
             for won, lost in ordered
             if scores[won.group_id] > scores[lost.group_id]
         ]

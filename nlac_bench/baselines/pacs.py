@@ -26,7 +26,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from nlac_bench.baselines.config import PacsConfig
 from nlac_bench.baselines.on_policy import OnPolicy, rewards_of
-from nlac_bench.baselines.totals import Unit, steps_on_totals
+from nlac_bench.baselines.totals import ObjectiveUnit, steps_on_totals
 from nlac_bench.learner.batch import TokenSequence
 from nlac_bench.learner.outputs import Metrics
 from nlac_bench.types import Episode
@@ -43,7 +43,7 @@ class PACS(OnPolicy[PacsConfig]):
             tasks.setdefault(episode.task_id, []).append((bool(episode.success), own))
         mixed = sum(len({success for success, _ in group}) > 1 for group in tasks.values())
         units = [
-            Unit([turns for _, turns in group], self.objective([success for success, _ in group]))
+            ObjectiveUnit([turns for _, turns in group], self.objective([success for success, _ in group]))
             for group in tasks.values()
             if mixed and len(group) > 1 and any(turns for _, turns in group)
         ]

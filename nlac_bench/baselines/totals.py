@@ -24,7 +24,7 @@ from nlac_bench.rollout.engines.engine import derive_seed
 
 
 @dataclass(frozen=True)
-class Unit:
+class ObjectiveUnit:
     """Groups of sequences with a common objective, such as the episodes of a task; it is never divided.
 
     Args:
@@ -38,7 +38,7 @@ class Unit:
 
 def steps_on_totals(
     trainer: OnPolicy[Any],
-    units: Sequence[Unit],
+    units: Sequence[ObjectiveUnit],
     max_steps: int | None,
     old: Literal["policy", "reference"] = "policy",
 ) -> Metrics:
@@ -64,7 +64,7 @@ def steps_on_totals(
     return mean_of_steps(taken)
 
 
-def _mini_batches(trainer: OnPolicy[Any], units: Sequence[Unit]) -> Iterator[list[Unit]]:
+def _mini_batches(trainer: OnPolicy[Any], units: Sequence[ObjectiveUnit]) -> Iterator[list[ObjectiveUnit]]:
     rng = np.random.default_rng(derive_seed(trainer.resources.seed, trainer.version, "units"))
     order, size = rng.permutation(len(units)), trainer.config.mini_batch_size or max(1, len(units))
     trainer.learned([s for unit in units for group in unit.groups for s in group])
@@ -72,14 +72,16 @@ def _mini_batches(trainer: OnPolicy[Any], units: Sequence[Unit]) -> Iterator[lis
         yield [units[i] for i in order[start : start + size]]
 
 
-def _packed(trainer: OnPolicy[Any], part: Sequence[Unit]) -> TokenBatch:
+def _packed(trainer: OnPolicy[Any], part: Sequence[ObjectiveUnit]) -> TokenBatch:
     """Pack the sequences of ``part``; their ``group_id`` is the number of their group in it."""
     groups = [group for unit in part for group in unit.groups]
     numbered = [replace(s, group_id=number) for number, group in enumerate(groups) for s in group]
     return share.packed(numbered, trainer.config.row_tokens)
 
 
-def _slopes(part: Sequence[Unit], batch: TokenBatch, ratios_BT: Tensor) -> tuple[float, Tensor, Tensor]:
+def _slopes(
+    part: Sequence[ObjectiveUnit], batch: TokenBatch, ratios_BT: Tensor
+) -> tuple[float, Tensor, Tensor]:
     """Return the mean objective of ``part``, its groups' totals and the slopes of the mean, ``[G]`` each."""
     sizes = [len(unit.groups) for unit in part]
     own_BT = ratios_BT * batch.loss_mask

@@ -7,7 +7,7 @@ from pathlib import Path
 from nlac_bench.leaderboards.against_floors import best_floor, floor_note, published_p, stale_floors
 from nlac_bench.leaderboards.entry import BoardKey, Entry, Kind
 from nlac_bench.leaderboards.entry_file import EntryError, board_id, canonical, entry_id, read_entry
-from nlac_bench.leaderboards.families import FAMILIES, Family, read_families
+from nlac_bench.leaderboards.families import FAMILIES, BoardFamily, read_families
 from nlac_bench.leaderboards.numbers import differing_numbers
 from nlac_bench.leaderboards.pairs import Pair, all_pairs
 from nlac_bench.stats.places import Place, places
@@ -55,7 +55,7 @@ class Board:
     pairs: tuple[Pair, ...]
     published_p: Mapping[str, float]
     neighbours: tuple[Pair, ...]
-    family: Family | None
+    family: BoardFamily | None
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class _Read:
 
 
 def make_boards(
-    entries: Iterable[Entry], families: Mapping[tuple[str, Kind], Family] | None = None
+    entries: Iterable[Entry], families: Mapping[tuple[str, Kind], BoardFamily] | None = None
 ) -> list[Board]:
     """Return the boards of ``entries``, one for the conditions that are equal in full, and each kind.
 
@@ -169,8 +169,8 @@ def make_boards(
 
 
 def _family(
-    families: Mapping[tuple[str, Kind], Family], entries: Sequence[Entry], kind: Kind
-) -> Family | None:
+    families: Mapping[tuple[str, Kind], BoardFamily], entries: Sequence[Entry], kind: Kind
+) -> BoardFamily | None:
     """Return the family of the board of ``entries``, which may be named by any of the board's ids."""
     ids = dict.fromkeys([*(entry.board_id for entry in entries), board_id(entries[0].board)])
     return next((families[each, kind] for each in ids if (each, kind) in families), None)
@@ -190,7 +190,7 @@ def _board(
     reported: Sequence[Entry],
     any_of: Entry,
     kind: Kind,
-    family: Family | None,
+    family: BoardFamily | None,
 ) -> Board:
     eligible = [e for e in entries if e.standing == "ranked"]
     ranked = sorted(eligible if family is None else family.members(eligible), key=_by_success)

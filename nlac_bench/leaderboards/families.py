@@ -36,7 +36,7 @@ class Registered(EntryPart):
         return entry.subject.agent == self.agent and self.model in (None, entry.subject.model)
 
 
-class Family(EntryPart):
+class BoardFamily(EntryPart):
     """The registered entries of the board ``board`` of ``kind``."""
 
     board: Id
@@ -62,18 +62,18 @@ class Family(EntryPart):
         return found
 
 
-class _File(EntryPart):
-    family: list[Family] = Field(max_length=10_000)
+class _FamiliesFile(EntryPart):
+    family: list[BoardFamily] = Field(max_length=10_000)
 
     @model_validator(mode="after")
-    def _check(self) -> "_File":
+    def _check(self) -> "_FamiliesFile":
         boards = [(family.board, family.kind) for family in self.family]
         if len(set(boards)) < len(boards):
             raise ValueError("a board has two families; join their entries")
         return self
 
 
-def read_families(results: Path) -> Mapping[tuple[str, Kind], Family]:
+def read_families(results: Path) -> Mapping[tuple[str, Kind], BoardFamily]:
     """Return the families in ``results`` by board and kind; none if there is no such file.
 
     Raises:
@@ -88,7 +88,7 @@ def read_families(results: Path) -> Mapping[tuple[str, Kind], Family]:
     if len(data) > _MAX_BYTES:
         raise EntryError(f"is larger than {_MAX_BYTES:,} bytes")
     try:
-        content = _File.model_validate(tomllib.loads(data.decode()))
+        content = _FamiliesFile.model_validate(tomllib.loads(data.decode()))
     except ValidationError as error:
         raise EntryError(explained(error)) from None
     except (ValueError, RecursionError) as error:

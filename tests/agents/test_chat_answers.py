@@ -11,7 +11,7 @@ from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles import chat_forms
-from nlac_bench.agents.roles.answers import KEPT, Answers
+from nlac_bench.agents.roles.answers import KEPT, RoleAnswers
 from nlac_bench.agents.roles.auc import auc
 from nlac_bench.agents.roles.chat import FILES, ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
@@ -303,7 +303,7 @@ class Chooses:
 
 @pytest.mark.parametrize("verdict", ["yes", "no"])
 def test_a_critique_has_the_probability_of_yes(verdict: str) -> None:
-    answers = Answers()
+    answers = RoleAnswers()
     speaker = Speaker(Chooses(verdict), CHAT, Sampling(), Sampling(), 0, answers)
     critique = asyncio.run(speaker.critique(STATE, "hi", ["Outcome: failure"]))
     assert critique is not None and critique.probability == pytest.approx(0.2) == critique.score
@@ -313,7 +313,7 @@ def test_a_critique_has_the_probability_of_yes(verdict: str) -> None:
 
 
 def test_answers_of_every_role_are_kept_readable_or_not() -> None:
-    answers = Answers()
+    answers = RoleAnswers()
     for i in range(500):
         answers.note("evaluator", i % 2 == 0, "stop", f"e{i}")
         answers.note("refiner", False, "length", f"r{i}")

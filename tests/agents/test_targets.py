@@ -13,7 +13,7 @@ import pytest
 from nlac_bench import tiny
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import back_up
-from nlac_bench.agents.roles.answers import Answers
+from nlac_bench.agents.roles.answers import RoleAnswers
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.playout import play_on
@@ -157,7 +157,7 @@ def test_a_backup_has_the_outcome_of_the_next_future(
 ) -> None:
     """Otherwise an outcome that is changed more often in one direction would be learned everywhere."""
     engine = Scripted(end.format(written))
-    counts = Answers()
+    counts = RoleAnswers()
     speaker = Speaker(engine, prompts, Sampling(), Sampling(), 0, counts)
     step = replace(END, terminated=False, next_state=STATE)
     found = asyncio.run(speaker.backup(step, "a dog?", end.format(future)))

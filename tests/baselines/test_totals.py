@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from nlac_bench.baselines.totals import Unit, steps_on_totals
+from nlac_bench.baselines.totals import ObjectiveUnit, steps_on_totals
 from nlac_bench.learner import losses
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, one_a_row
 from nlac_bench.learner.learner import Learner
@@ -41,7 +41,9 @@ def gradient(learner: Learner) -> Tensor:
     return torch.cat([grad.full_tensor().flatten() for grad in found])
 
 
-def in_one_graph(learner: Learner, units: Sequence[Unit], old_BT: Tensor, batch: TokenBatch) -> Tensor:
+def in_one_graph(
+    learner: Learner, units: Sequence[ObjectiveUnit], old_BT: Tensor, batch: TokenBatch
+) -> Tensor:
     """Take a step on the mean objective by a loss that sees all rows at once; return the gradient."""
     sizes = [len(unit.groups) for unit in units]
 
@@ -61,7 +63,7 @@ def in_one_graph(learner: Learner, units: Sequence[Unit], old_BT: Tensor, batch:
 def test_two_passes_have_the_gradient_of_one_graph(old: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after steps, where totals are not 0; each row is a micro-batch of its own."""
     made = groups()
-    units = [Unit(made[:3], pacs([1.0, 0.0, 0.0])), Unit(made[3:5], dpo)]
+    units = [ObjectiveUnit(made[:3], pacs([1.0, 0.0, 0.0])), ObjectiveUnit(made[3:5], dpo)]
     trainer = make("rft", row_tokens=8, micro_rows=1, lr=0.3, mini_batch_size=64, kl_coef=0.0)
     use_sgd(trainer.learner)
     whole = Learner(signal_env.random_model(), LearnerConfig(precision="fp32", micro_rows=64, lr=0.3))
@@ -111,7 +113,7 @@ def test_units_are_never_divided() -> None:
         seen.append(len(totals_G))
         return totals_G.sum()
 
-    units = [Unit(made[i : i + 2], objective) for i in range(0, 10, 2)]
+    units = [ObjectiveUnit(made[i : i + 2], objective) for i in range(0, 10, 2)]
     assert steps_on_totals(trainer, units, None)["gradient_steps"] == 3 and seen == [2] * 5
     assert steps_on_totals(trainer, units, 1)["gradient_steps"] == 1
     assert "kl_to_start" in asyncio.run(trainer.probe([], False))

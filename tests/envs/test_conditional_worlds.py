@@ -17,7 +17,7 @@ from nlac_bench.envs.shop_worlds.office import DELAY, ON_HOLD, UNDONE
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
 from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import TASKS, Case, case_of, cases, conditional_cases
-from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, MEASURED, OPEN, SPARE, World, world_of
+from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, MEASURED, OPEN, SPARE, ShopWorld, world_of
 from nlac_bench.envs.tau.actions import CallAction, render_call, render_message
 from nlac_bench.envs.tau.embedded import load_embedded
 
@@ -159,7 +159,7 @@ def test_hidden_rules_list_all_conditions_and_told_rules_state_one() -> None:
     assert "is undone" not in ShopWorldsEnv().policy()
 
 
-def read_rules(policy: str) -> World:
+def read_rules(policy: str) -> ShopWorld:
     """Return what the told rules state, read from their text alone."""
     sections = re.split(r"\nIf (.+):\n", policy)[1:]
     sides: list[dict[str, Procedure]] = []
@@ -173,7 +173,7 @@ def read_rules(policy: str) -> World:
             for name, kind in KINDS.items()
         })  # fmt: skip
     condition = next(name for name, each in CONDITIONS.items() if each.rule == sections[0])
-    return World(sides[0], condition, sides[1])
+    return ShopWorld(sides[0], condition, sides[1])
 
 
 @pytest.mark.parametrize("world", [MEASURED[0], MEASURED[4], MEASURED[6]])

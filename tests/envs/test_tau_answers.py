@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 
 from nlac_bench.envs.tau.actions import render_call, render_message
-from nlac_bench.envs.tau.answers import Answers
+from nlac_bench.envs.tau.answers import OutputAnswers
 from nlac_bench.envs.tau.env import HANDED_OVER, TauAirlineEnv, TauRetailEnv
 from nlac_bench.envs.tau.values import counts_of, numbers_of, stated
 from tests.envs.tau_answer_wordings import OUTPUTS, PRODUCT, RIGHT, SHARED_WRONG, SHOWN, WRONG
 from tests.envs.tau_small import write_small
 
 
-def asked(question: str) -> Answers:
-    answers = Answers(OUTPUTS[question], "An extra bag is $50, and insurance $30 per passenger.")
+def asked(question: str) -> OutputAnswers:
+    answers = OutputAnswers(OUTPUTS[question], "An extra bag is $50, and insurance $30 per passenger.")
     answers.hear("I have a question about this.")
     for shown in SHOWN[question]:
         answers.call({}, json.dumps(shown), failed=False)
     return answers
 
 
-def told(answers: Answers, message: str) -> bool:
+def told(answers: OutputAnswers, message: str) -> bool:
     answers.say(message)
     return bool(answers.told)
 
@@ -48,7 +48,7 @@ def test_numbers_are_known_only_if_the_agent_did_not_bring_them_up() -> None:
     dump = " and ".join(f"{n}.31" for n in range(170, 190)) + ", so 183.31"
     message = "I found 171.5, 172.5 and the total of 183.31."
     for told_before in (False, True):
-        answers = Answers(("183.31",))
+        answers = OutputAnswers(("183.31",))
         if told_before:
             answers.hear("Is it 171.5 or 172.5?")
         answers.say("171.5? 172.5?")
@@ -62,13 +62,13 @@ def test_numbers_are_known_only_if_the_agent_did_not_bring_them_up() -> None:
 def test_amounts_passed_to_a_call_that_succeeded_are_known() -> None:
     message = "I booked it for $251. The balance of your gift card is $198."
     for failed in (False, True):
-        answers = Answers(("198",))
+        answers = OutputAnswers(("198",))
         answers.call({"payment_methods": [{"amount": 251}]}, "booked" if not failed else "Error: no", failed)
         assert told(answers, message) != failed
 
 
 def test_several_outputs_do_not_compete() -> None:
-    answers = Answers(("54.04", "41.64", "polyester"))
+    answers = OutputAnswers(("54.04", "41.64", "polyester"))
     answers.say("You save $54.04 or $41.64; it is made of polyester.")
     assert answers.told == {"54.04", "41.64", "polyester"}
 

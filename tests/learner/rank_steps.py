@@ -33,7 +33,7 @@ from nlac_bench.baselines.drlc import DRLC
 from nlac_bench.baselines.early_experience import EarlyExperience
 from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.baselines.sac import SAC, SacLesson
-from nlac_bench.baselines.totals import Unit, steps_on_totals
+from nlac_bench.baselines.totals import ObjectiveUnit, steps_on_totals
 from nlac_bench.learner import share
 from nlac_bench.learner.batch import TokenBatch
 from nlac_bench.learner.config import TrainConfig
@@ -86,7 +86,9 @@ class Totals(OnPolicy[TrainConfig]):
         units = []
         for task in dict.fromkeys(e.task_id for e in episodes):
             own = [(e, [s for s in turns if s is not None]) for e, turns in played if e.task_id == task]
-            units.append(Unit([turns for _, turns in own], pacs([float(bool(e.success)) for e, _ in own])))
+            units.append(
+                ObjectiveUnit([turns for _, turns in own], pacs([float(bool(e.success)) for e, _ in own]))
+            )
         return steps_on_totals(self, units, max_steps)
 
 

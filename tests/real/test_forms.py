@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from nlac_bench.agents.roles.answers import Answers
+from nlac_bench.agents.roles.answers import RoleAnswers
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Speaker
@@ -43,7 +43,7 @@ def engine(smollm2: Path) -> Iterator[HFEngine]:
 def test_every_role_can_be_read(engine: HFEngine) -> None:
     """At temperature 1 and with few tokens; without forms nearly none can be read."""
     prompts = with_forms(prompts_for(engine.tokenizer), "filled", one_line=True)
-    drawn, answers = Sampling(max_tokens=50), Answers()
+    drawn, answers = Sampling(max_tokens=50), RoleAnswers()
 
     async def ask() -> list[Any]:
         speaker = NlrlSpeaker(engine, prompts, drawn, drawn, 0, answers)
@@ -77,6 +77,6 @@ def test_the_log_probabilities_of_a_verdict_are_those_of_yes_and_no(engine: HFEn
         logits = engine.decoders["policy"].model(input_ids=ids).logits[0, -1, few]
     expected = float(logits.log_softmax(0)[few.index(sample.ids[at])])
     assert abs(sample.logprobs[at] - expected) < 1e-3
-    speaker = Speaker(engine, prompts, Sampling(), Sampling(max_tokens=60), 3, Answers())
+    speaker = Speaker(engine, prompts, Sampling(), Sampling(max_tokens=60), 3, RoleAnswers())
     critique = asyncio.run(speaker.critique(STATE, "11", [FUTURE]))
     assert critique is not None and critique.probability is not None and 0 < critique.probability < 1

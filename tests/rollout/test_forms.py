@@ -16,7 +16,8 @@ from nlac_bench.learner.batch import TokenSequence, one_a_row, pack
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling
-from nlac_bench.rollout.engines.forms import Choice, Filling, Fixed, Form, FormTokens, Free
+from nlac_bench.rollout.engines.filling import Filling
+from nlac_bench.rollout.engines.forms import Choice, Fixed, Form, FormTokens, Free
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.hf.wire import request_of, sample_of
 from nlac_bench.rollout.engines.vllm.sampling import Generated

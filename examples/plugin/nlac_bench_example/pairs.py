@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from nlac_bench.baselines.on_policy import OnPolicy
-from nlac_bench.baselines.totals import Unit, steps_on_totals
+from nlac_bench.baselines.totals import ObjectiveUnit, steps_on_totals
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.learner.outputs import Metrics
 from nlac_bench.types import Episode
@@ -31,7 +31,7 @@ class Pairs(OnPolicy[PairsConfig]):
             for e, turns in zip(episodes, self.turns(episodes), strict=True)
         ]
         units = [
-            Unit((won, lost), self.objective)
+            ObjectiveUnit((won, lost), self.objective)
             for (one, won), (other, lost) in product(played, repeat=2)
             if one.task_id == other.task_id and one.success and not other.success and won and lost
         ]

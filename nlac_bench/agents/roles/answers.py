@@ -25,7 +25,7 @@ class AnswerRecord:
     text: str
 
 
-class Answers(Counter[str]):
+class RoleAnswers(Counter[str]):
     """Counts answers as ``ROLE`` and those that cannot be parsed as ``ROLE/unparseable``, and keeps some.
 
     Every role gets the same share of what is kept, drawn by a random generator of its own.

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nlac_bench.agents.roles.answers import Answers
+from nlac_bench.agents.roles.answers import RoleAnswers
 from nlac_bench.agents.roles.role_prompts import Critique, ExplainingPrompts, Prompt, RolePrompts
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
@@ -40,7 +40,7 @@ class Speaker:
         sampling: Sampling,
         improvement: Sampling,
         seed: int,
-        counts: Answers,
+        counts: RoleAnswers,
     ) -> None:
         self._engine, self._prompts = engine, prompts
         self._sampling: dict[object, Sampling] = dict.fromkeys(

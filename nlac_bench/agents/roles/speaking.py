@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from nlac_bench.agents.roles.answers import Answers
+from nlac_bench.agents.roles.answers import RoleAnswers
 from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition
@@ -49,7 +49,7 @@ class Speaking:
     seed: int
     concurrency: int
     speaker_type: type[Speaker] = Speaker
-    counts: Answers = field(default_factory=Answers)
+    counts: RoleAnswers = field(default_factory=RoleAnswers)
     """The answers since the last ``shares``."""
 
     def speaker(self, *key: object) -> Speaker:

@@ -17,11 +17,11 @@ POLICY = "Answer the question exactly in the form that it asks for, without any 
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _Guesses:
     step: Step
     guesses: int = 0
 
-    def copy(self) -> "_State":
+    def copy(self) -> "_Guesses":
         """Return this object, which is immutable."""
         return self
 
@@ -91,7 +91,7 @@ class FirstStepsEnv(TextEnv):
         return _example(self._state.step.family)
 
     async def _begin(self, task_id: str) -> str:
-        self._state = _State(self._tasks[task_id])
+        self._state = _Guesses(self._tasks[task_id])
         return self._state.step.statement
 
     async def _respond(self, action: str) -> Outcome:

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from nlac_bench.envs.shop_worlds.conditions import CONDITIONS
 from nlac_bench.envs.shop_worlds.procedures import KINDS, Kind, Procedure
-from nlac_bench.envs.shop_worlds.worlds import World
+from nlac_bench.envs.shop_worlds.worlds import ShopWorld
 
 Rules: TypeAlias = Literal["told", "hidden"]
 
@@ -34,7 +34,7 @@ _REPAIR = (
 )
 
 
-def policy(rules: Rules, world: World, conditional: bool) -> str:
+def policy(rules: Rules, world: ShopWorld, conditional: bool) -> str:
     """Return the policy text.
 
     Args:

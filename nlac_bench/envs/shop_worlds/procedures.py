@@ -35,7 +35,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ProcedureChoice:
     """Two options; the shop requires one of them.
 
     ``rules`` has the options' names and their rules in words; ``taken`` returns the name of the option that
@@ -73,46 +73,46 @@ def _order_or_customer(evidence: Evidence) -> str | None:
     return evidence.last_of({"get_order_details": "order_last", "get_user_details": "customer_last"})
 
 
-CONSENT = Choice(
+CONSENT = ProcedureChoice(
     {
         "confirmed": "ask the customer for a clear yes before the call",
         "at_once": "make the call without asking the customer for a yes",
     },
     _consent,
 )
-PROOF = Choice(
+PROOF = ProcedureChoice(
     {
         "email": "identify the customer by email",
         "name_zip": "identify the customer by name and zip code",
     },
     _proof,
 )
-REASON = Choice(
+REASON = ProcedureChoice(
     {"not_needed": f"give the reason `{say.NOT_NEEDED}`", "mistake": f"give the reason `{say.MISTAKE}`"},
     _reason,
 )
-REFUND = Choice(
+REFUND = ProcedureChoice(
     {
         "original": "refund to the payment method with which the order was paid",
         "gift_card": "refund to the customer's gift card",
     },
     _method,
 )
-DIFFERENCE = Choice(
+DIFFERENCE = ProcedureChoice(
     {
         "original": "settle the price difference with the payment method with which the order was paid",
         "gift_card": "settle the price difference with the customer's gift card",
     },
     _method,
 )
-STOCK = Choice(
+STOCK = ProcedureChoice(
     {
         "order_last": "read the product first and the order last before the call",
         "product_last": "read the order first and the product last before the call",
     },
     _order_or_product,
 )
-PROFILE = Choice(
+PROFILE = ProcedureChoice(
     {
         "order_last": "read the customer's profile first and the order last before the call",
         "customer_last": "read the order first and the customer's profile last before the call",
@@ -128,7 +128,7 @@ class Kind:
 
     title: str
     tool: str
-    choices: tuple[Choice, Choice]
+    choices: tuple[ProcedureChoice, ProcedureChoice]
     complaint: str
 
     @property

@@ -9,7 +9,7 @@ from typing import cast
 from nlac_bench.envs.shop_worlds.conditions import CONDITIONS
 from nlac_bench.envs.shop_worlds.procedures import Procedure
 from nlac_bench.envs.shop_worlds.requests import BUILDERS, Request
-from nlac_bench.envs.shop_worlds.worlds import World
+from nlac_bench.envs.shop_worlds.worlds import ShopWorld
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.embedded import load_embedded
 from nlac_bench.envs.tau.embedded.draws import Draws
@@ -46,7 +46,7 @@ class Case:
     script: goals.Script
     instruction: str
 
-    def task(self, index: int, world: World) -> Task:
+    def task(self, index: int, world: ShopWorld) -> Task:
         """Return the task of ``world``; ``index`` is that in its split."""
         procedures = self.demanded(world)
         return Task(
@@ -60,7 +60,7 @@ class Case:
             intent={"kinds": [request.goal.kind for request in self.requests], "script": self.script},
         )
 
-    def demanded(self, world: World) -> Mapping[str, Procedure]:
+    def demanded(self, world: ShopWorld) -> Mapping[str, Procedure]:
         """Return the procedures that ``world`` requires for the requests, by kind. With a condition there is
         one request, whose order decides."""
         tables = load_embedded("retail").tables

@@ -32,7 +32,7 @@ _CONDITIONAL_SEED = 20_261_126_000
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ShopWorld:
     """The procedures that a world requires, by kind of request.
 
     With the name of a ``condition``, ``procedures`` are those for the orders for which it holds, and
@@ -60,7 +60,7 @@ class World:
         }
 
 
-def world_of(world: int, conditional: bool) -> World:
+def world_of(world: int, conditional: bool) -> ShopWorld:
     """Return what ``world`` requires at the level ``conditional``, or at the other levels.
 
     Raises:
@@ -68,7 +68,7 @@ def world_of(world: int, conditional: bool) -> World:
     """
     procedures = procedures_of(world)
     if not conditional:
-        return World(procedures)
+        return ShopWorld(procedures)
     if world in HELD_OUT:
         return _held_out_conditional()[world]
     draws = Draws(_CONDITIONAL_SEED + 1 + world)
@@ -111,7 +111,7 @@ def _held_out() -> Mapping[int, Mapping[str, Procedure]]:
 
 
 @cache
-def _held_out_conditional() -> Mapping[int, World]:
+def _held_out_conditional() -> Mapping[int, ShopWorld]:
     draws = Draws(_CONDITIONAL_SEED)
     conditions: list[str] = []
     pairs: dict[str, list[list[Procedure]]] = {name: [] for name in KINDS}
@@ -130,8 +130,8 @@ def _held_out_conditional() -> Mapping[int, World]:
     }
 
 
-def _conditional(condition: str, pairs: Mapping[str, list[Procedure]]) -> World:
-    return World(
+def _conditional(condition: str, pairs: Mapping[str, list[Procedure]]) -> ShopWorld:
+    return ShopWorld(
         {name: pair[0] for name, pair in pairs.items()},
         condition,
         {name: pair[1] for name, pair in pairs.items()},

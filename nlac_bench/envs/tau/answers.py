@@ -41,7 +41,7 @@ _ENDS = re.compile(r"(?<=[.!?;])\s+|\n+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
-class Answers:
+class OutputAnswers:
     """Follows a conversation, and notes which of the ``outputs`` that a task demands have been told.
 
     All fields are immutable, so a copy is cheap. Reading a text takes time in proportion to its length.

@@ -17,7 +17,7 @@ from nlac_bench.envs.tau.actions import (
     render_call,
     render_message,
 )
-from nlac_bench.envs.tau.answers import Answers
+from nlac_bench.envs.tau.answers import OutputAnswers
 from nlac_bench.envs.tau.conduct import LOOK_UPS, Course, conduct
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, DomainName, GoldCall, Task, load_official
@@ -46,7 +46,7 @@ class ServiceState:
     task: Task
     db: Database
     user: User
-    answers: Answers
+    answers: OutputAnswers
     said: list[str] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
     gold_done: int = 0
@@ -209,7 +209,7 @@ class TauEnv(TextEnv):
         task = self.tasks[task_id]
         user = self._new_user.copy()
         first = await user.begin(task, np.random.default_rng(self.np_random.integers(2**63)))
-        answers = Answers(task.outputs, self.domain.policy)
+        answers = OutputAnswers(task.outputs, self.domain.policy)
         answers.hear(first)
         self._state = ServiceState(task, self.domain.new_database(), user, answers, heard=[first])
         return first

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from nlac_bench.envs.tau import airline, retail
-from nlac_bench.envs.tau.answers import Answers
+from nlac_bench.envs.tau.answers import OutputAnswers
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.invoke import TRANSFER, Tools, invoke
@@ -85,7 +85,9 @@ class TauGrader:
             known[task.task_id] = db
         return known[task.task_id]
 
-    def judge(self, task: Task, db: Database, said: Sequence[str], answers: Answers | None = None) -> Reward:
+    def judge(
+        self, task: Task, db: Database, said: Sequence[str], answers: OutputAnswers | None = None
+    ) -> Reward:
         """Judge an end state ``db``.
 
         Args:
@@ -95,7 +97,7 @@ class TauGrader:
             answers: what was told in the conversation; by default, in ``said`` without its other side.
         """
         if answers is None:
-            answers = Answers(task.outputs)
+            answers = OutputAnswers(task.outputs)
             for message in said:
                 answers.say(message)
         outputs = {output: _told(output, said) for output in task.outputs}

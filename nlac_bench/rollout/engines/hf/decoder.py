@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from nlac_bench.rollout.engines.engine import Finish, Sampling
-from nlac_bench.rollout.engines.forms import Filling
+from nlac_bench.rollout.engines.filling import Filling
 from nlac_bench.rollout.engines.hf import attention, drafts
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
 from nlac_bench.rollout.engines.hf.threads import Threads, using

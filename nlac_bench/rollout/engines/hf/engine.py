@@ -21,7 +21,8 @@ from nlac_bench.rollout.engines.engine import (
     ToolCall,
     WeightSource,
 )
-from nlac_bench.rollout.engines.forms import Filling, FormTokens
+from nlac_bench.rollout.engines.filling import Filling
+from nlac_bench.rollout.engines.forms import FormTokens
 from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.batching import Batching, Job, WorkerCall
 from nlac_bench.rollout.engines.hf.decoder import Decoder, Row

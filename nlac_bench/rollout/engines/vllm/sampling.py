@@ -19,7 +19,8 @@ from nlac_bench.rollout.engines.engine import (
     Sampling,
     derive_seed,
 )
-from nlac_bench.rollout.engines.forms import Filling, FormTokens, Free
+from nlac_bench.rollout.engines.filling import Filling
+from nlac_bench.rollout.engines.forms import FormTokens, Free
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.types import Usage

@@ -14,7 +14,7 @@ Literal = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ImplicationRule:
     """A rule: ``given``, all together, imply ``then``."""
 
     given: tuple[Literal, ...]
@@ -22,7 +22,7 @@ class Rule:
 
 
 @lru_cache(maxsize=1)
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[ImplicationRule, ...]:
     """Return the rules of ``kb/implications.txt``."""
     result = []
     for line in (KB / "implications.txt").read_text(encoding="utf-8").splitlines():
@@ -32,7 +32,7 @@ def rules() -> tuple[Rule, ...]:
         if not arrow:
             raise DataError(f"implications.txt: {line!r} has no '=>'")
         given = tuple(_literal(word) for word in left.split())
-        result += [Rule(given, _literal(word)) for word in right.split()]
+        result += [ImplicationRule(given, _literal(word)) for word in right.split()]
     return tuple(result)
 
 
