@@ -29,6 +29,9 @@ from tests.rollout import tiny_model
 )
 def test_more_than_half_of_a_role_must_be_readable(metrics: dict[str, Any], named: str) -> None:
     assert unreadable(metrics) == named
+    few = {name.replace("unparseable", "answers"): 7.0 for name in metrics}
+    check_readable(metrics | few, TrainConfig())
+    metrics |= dict.fromkeys(few, 8.0)
     if named:
         with pytest.raises(UnreadableError, match=f"first iteration {named} could not be read") as raised:
             check_readable(metrics, TrainConfig())
@@ -70,7 +73,7 @@ def test_a_run_with_an_unreadable_critic_stops_and_keeps_its_answers(
         "run", "--agent", "nlac", "--env", "tests.envs.count_down:ReadCountDown-v0", "--model", model,
         "--limit", "1", "--max-tokens", "4", "--replicas", "1", "--budget", "env_steps=2",
         "--train=train_batch_size=1", "--train=val_tasks=1", "--train=probes=0", "--train=probe_states=0",
-        "--train=max_response_length=150", "--train=max_turn_length=2", "--out",
+        "--train=max_response_length=150", "--train=max_turn_length=2", "--train=replay_ratio=8", "--out",
         str(tmp_path / "run"), *options,
     )  # fmt: skip
     assert (tmp_path / "run" / "answers.jsonl").exists(), done.stderr[-2000:]

@@ -79,13 +79,13 @@ class Speaking:
         await asyncio.gather(*(one(item) for item in ordered))
 
     def shares(self) -> dict[str, float]:
-        """Return the shares of the answers since the last call that could not be parsed, by role, and of the
-        backups whose outcome was replaced."""
-        metrics = {
-            f"unparseable_{role}": self.counts[f"{role}/unparseable"] / self.counts[role]
-            for role in ROLES
-            if self.counts[role]
-        }
+        """Return the numbers of answers since the last call and the shares that could not be parsed, by role,
+        and the share of backups whose outcome was replaced."""
+        metrics: dict[str, float] = {}
+        for role in ROLES:
+            if count := self.counts[role]:
+                metrics[f"answers_{role}"] = float(count)
+                metrics[f"unparseable_{role}"] = self.counts[f"{role}/unparseable"] / count
         if self.counts["backup"]:
             metrics["backup_outcome_changed"] = self.counts["backup/changed"] / self.counts["backup"]
         self.counts.clear()

@@ -16,9 +16,14 @@ PROBE = (
 )
 """The probe text: the engine and the source of the weights must give it the same log-probabilities."""
 
-NOISE = {True: 2e-5, False: 0.04}
+NOISE = {True: 2e-5, False: 0.08}
 """Differences of log-probabilities between an engine and a learner with the same weights that rounding may
-cause, in float32 (True) and lower precision. Measured with vLLM on CPUs: 2e-6 and 0.016 on average."""
+cause, in float32 (True) and lower precision. Measured on CPUs, on average: 2e-6 and 0.016 with vLLM, 0.055
+with the 30 layers of SmolLM2-135M in bf16."""
+
+TOLERANCE = {True: 1e-3, False: 0.1}
+"""Largest mean difference of the probe's log-probabilities after a sync, in float32 (True) and lower
+precision."""
 
 
 class ModelSource:

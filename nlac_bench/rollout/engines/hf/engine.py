@@ -33,6 +33,7 @@ from nlac_bench.rollout.engines.tool_calls import sampled_calls
 from nlac_bench.rollout.engines.weight_file import digest
 from nlac_bench.rollout.engines.weights import (
     NOISE,
+    TOLERANCE,
     check_arrived,
     forward_logprobs,
     load_weights,
@@ -92,7 +93,7 @@ class HFEngine(Batching):
         """Largest number of tokens of prompt and answer together."""
         self.deterministic = deterministic
         attention.use_where_faster(model)
-        self.sync_tolerance = 1e-3 if model.dtype == torch.float32 else 0.05
+        self.sync_tolerance = TOLERANCE[model.dtype == torch.float32]
         """Largest mean difference of the probe's log-probabilities after a sync."""
         self._format = ChatFormat(tokenizer)
         self._max_rows = max_rows

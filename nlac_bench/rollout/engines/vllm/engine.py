@@ -35,6 +35,7 @@ from nlac_bench.rollout.engines.vllm.instance import Instance
 from nlac_bench.rollout.engines.vllm.push import push
 from nlac_bench.rollout.engines.vllm.sampling import Generated, sample
 from nlac_bench.rollout.engines.weight_file import WeightFile
+from nlac_bench.rollout.engines.weights import TOLERANCE
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ class VLLMEngine:
         model: name or folder of a Hugging Face model with a chat template.
         dtype: ``auto`` is the checkpoint's dtype, or float32 on a CPU that is slow in bf16.
         sync_tolerance: largest mean difference of the probe's log-probabilities after a sync; by default
-            1e-3 in float32 and 0.05 in lower precision.
+            ``TOLERANCE``.
         options: further arguments of vLLM's ``AsyncEngineArgs`` (``max_model_len``, ``tensor_parallel_size``
             …).
 
@@ -100,9 +101,7 @@ class VLLMEngine:
         # vLLM's processes, which would be reported as an error.
         atexit.register(self.close)
         self.context = first.context
-        self.sync_tolerance = (
-            sync_tolerance if sync_tolerance is not None else (1e-3 if first.exact else 0.05)
-        )
+        self.sync_tolerance = sync_tolerance if sync_tolerance is not None else TOLERANCE[first.exact]
 
     def __repr__(self) -> str:
         return f"VLLMEngine({self.model!r})"

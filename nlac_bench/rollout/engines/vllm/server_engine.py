@@ -14,6 +14,7 @@ from nlac_bench.rollout.engines.vllm.push import push
 from nlac_bench.rollout.engines.vllm.sampling import Generated, sample
 from nlac_bench.rollout.engines.vllm.server import Server
 from nlac_bench.rollout.engines.weight_file import WeightFile
+from nlac_bench.rollout.engines.weights import TOLERANCE
 
 
 class ServerEngine:
@@ -107,7 +108,7 @@ class ServerEngine:
             if not self._server.intact:
                 loop.call(self._server.look())
             exact = self._server.exact and source.exact
-            return push(self._server, source, version, 1e-3 if exact else 0.05, loop.call)
+            return push(self._server, source, version, TOLERANCE[exact], loop.call)
         finally:
             loop.call(self._resume())
 
