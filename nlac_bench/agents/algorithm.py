@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from nlac_bench.agents.nlac.lesson import Encoder
 from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.agents.roles.answers import AnswerRecord
 from nlac_bench.agents.roles.playout import Playout, play_on, replayed
@@ -136,6 +137,11 @@ class Resources(Generic[C]):
         improvement = c.temperature if improvement_temperature is None else improvement_temperature
         sampling = samplings(c.temperature, improvement, c.max_response_length)
         return Speaking(self.engine, self.prompts, *sampling, self.seed, self.concurrency, speaker_type)
+
+    def encoder(self) -> Encoder:
+        """Return what makes token sequences of the run's prompts, within its lengths."""
+        c = self.config
+        return Encoder(self.tokenizer, self.prompts, c.max_prompt_length, c.max_response_length)
 
     def push(self, version: int) -> None:
         """Copy the learner's weights of ``slots`` to the engine.

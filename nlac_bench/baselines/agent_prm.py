@@ -27,7 +27,6 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.nlac.lesson import Encoder
 from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition, transitions
 from nlac_bench.baselines.config import AgentPrmConfig
@@ -53,8 +52,7 @@ class AgentPRM(OnPolicy[AgentPrmConfig]):
 
     def __init__(self, resources: Resources[AgentPrmConfig]) -> None:
         super().__init__(resources)
-        r, c = resources, resources.config
-        self.encoder = Encoder(r.tokenizer, r.prompts, c.max_prompt_length, c.max_response_length)
+        self.encoder = resources.encoder()
         self.choices: list[VisitedState] = []
 
     async def prepare(self, episodes: Sequence[Episode]) -> None:

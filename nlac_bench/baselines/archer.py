@@ -26,35 +26,22 @@ from torch import Tensor
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer, tokens
+from nlac_bench.agents.nlac.replay_trainer import tokens
 from nlac_bench.agents.roles.speaker import Action
-from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import ArcherConfig
+from nlac_bench.baselines.scalar_critic import ScalarCritic
 from nlac_bench.learner import losses, share
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, first_tokens, last_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
-from nlac_bench.types import Episode
 
 HEADS = ("q1", "q2", "v1", "v2")
 
 
-class ArCHer(ReplayTrainer[ArcherConfig, Lesson]):
+class ArCHer(ScalarCritic[ArcherConfig, Lesson]):
     """Twin Q heads at the last token of an action, twin V heads before its first one."""
 
     def __init__(self, resources: Resources[ArcherConfig]) -> None:
         super().__init__(resources, Lesson)
-
-    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Run one iteration: remember, draw, sample new actions, learn, sync."""
-        new = self.remember(episodes) if episodes else None
-        lessons = await self.asked(self.draw(new, max_steps), self.ask)
-        metrics = await self.resources.learn(lambda: self.steps(lessons, self.step))
-        self.sync()
-        return metrics | self.ended(lessons)
-
-    def fits(self, transition: Transition) -> bool:
-        """Return whether the policy's prompt is short enough to be trained on."""
-        return self.encoder.policy_fits(transition)
 
     async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Sample a′ ~ π(· | s) for each lesson."""

@@ -41,6 +41,8 @@ class PpoConfig(TrainConfig):
     value loss is that of PPO's reference code.
     """
 
+    ANY_TEMPERATURE = False
+
     gamma: float = Field(1.0, ge=0, le=1, description="discount per token")
     gae_lambda: float = Field(1.0, ge=0, le=1, description="lambda of generalized advantage estimation")
     clip_ratio: float = Field(0.2, gt=0, description="bound of the probability ratio (epsilon)")
@@ -49,11 +51,6 @@ class PpoConfig(TrainConfig):
     entropy_coef: float = Field(0.0, ge=0, description="weight of the entropy bonus (c2)")
     num_epochs: int = Field(2, ge=1, description="passes over an iteration's turns")
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse_tempering(self)
-        return self
-
 
 class GrpoConfig(TrainConfig):
     """Settings of GRPO, with the defaults of Shao et al. 2024 (section 4.2).
@@ -61,6 +58,8 @@ class GrpoConfig(TrainConfig):
     The group size is 8, as in most public trainers, instead of 64. Groups are not split: an iteration's batch
     has ``train_batch_size / rollouts_per_task`` tasks.
     """
+
+    ANY_TEMPERATURE = False
 
     mini_batch_size: int = Field(
         0, ge=0, description="turns per gradient step; 0: all of the iteration, one update as in the paper"
@@ -81,11 +80,6 @@ class GrpoConfig(TrainConfig):
     scale_by_std: bool = Field(
         True, description="divide advantages by the group's standard deviation (Liu et al. 2025 do not)"
     )
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse_tempering(self)
-        return self
 
 
 class CandidatesConfig(LessonConfig):
@@ -130,6 +124,8 @@ class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
 class ArcherConfig(DrawConfig, AverageConfig):
     """Settings of ArCHer; ``critic_coef`` is the weight of the critic's loss. γ and τ are the authors'."""
 
+    ANY_TEMPERATURE = False
+
     gamma: float = Field(0.95, ge=0, le=1, description="discount per turn")
     ema_tau: float = Field(
         0.1, gt=0, le=1, description="share of the policy's weights in each update of the moving average"
@@ -141,17 +137,14 @@ class ArcherConfig(DrawConfig, AverageConfig):
         0, ge=0, description="gradient steps at the beginning that train the critic alone"
     )
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse_tempering(self)
-        return self
-
 
 class PacsConfig(TrainConfig):
     """Settings of PACS, with the defaults of the authors' scripts: groups of 8, β = 1, four updates a batch.
 
     ``train_batch_size`` counts episodes, so that the default batch has four tasks.
     """
+
+    ANY_TEMPERATURE = False
 
     mini_batch_size: int = Field(1, ge=0, description="tasks per gradient step; 0: all of the iteration")
     rollouts_per_task: int = Field(8, ge=2, description="episodes per group, which are compared")
@@ -164,11 +157,6 @@ class PacsConfig(TrainConfig):
         """Return the number of transitions of a mini-batch of tasks."""
         episodes = self.mini_batch_size * self.rollouts_per_task or self.train_batch_size
         return min(episodes, self.train_batch_size) * max(1.0, turns)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse_tempering(self)
-        return self
 
 
 class AgentPrmConfig(TrainConfig):
@@ -215,16 +203,3 @@ class SelfDistillationConfig(RefinementConfig, PlayedReadConfig):
                 "real future, so a refined action cannot be judged again; set it to 1 (or 0)"
             )
         return self
-
-
-def refuse_tempering(config: TrainConfig) -> None:
-    """Reject a sampling temperature other than 1, for methods that need on-policy episodes.
-
-    Raises:
-        ConfigError: the temperature is not 1, so episodes would not be samples of the trained distribution.
-    """
-    if config.temperature != 1:
-        raise ConfigError(
-            f"train.temperature = {config.temperature:g}: this method trains the policy at temperature 1 and "
-            "must sample its episodes with it; set it to 1"
-        )

@@ -1,11 +1,11 @@
 """The settings of the controls of NLAC: DRLC, Early Experience and Critique-RL. It does not import torch."""
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from nlac_bench.agents.nlac.config import FuturesConfig, ImprovementConfig, ShuffleConfig
-from nlac_bench.baselines.config import PpoConfig, RftConfig, refuse_tempering
+from nlac_bench.baselines.config import PpoConfig, RftConfig
 
 
 class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
@@ -45,6 +45,8 @@ class EarlyExperienceConfig(RftConfig):
 class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
     """Settings of Critique-RL, with the defaults of its published scripts where they have the setting."""
 
+    ANY_TEMPERATURE = False
+
     reward: Literal["critique_rl", "ctrl", "rl4f"] = Field(
         "critique_rl",
         description="of a critique: critique_rl (the verdict, in stage two also the refined action), ctrl "
@@ -65,8 +67,3 @@ class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
     clip_ratio: float = Field(0.2, gt=0, description="bound of the probability ratio (epsilon)")
     num_epochs: int = Field(2, ge=1, description="passes over an iteration's critiques")
     kl_coef: float = Field(0.01, ge=0, description="weight of KL(policy || initial policy)")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse_tempering(self)
-        return self

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
-from nlac_bench.agents.nlac.lesson import Encoder, Lesson
+from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import replayed
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action
@@ -65,8 +65,7 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
 
     def __init__(self, resources: Resources[CritiqueRlConfig]) -> None:
         super().__init__(resources)
-        r, c = resources, resources.config
-        self.encoder = Encoder(r.tokenizer, r.prompts, c.max_prompt_length, c.max_response_length)
+        self.encoder = resources.encoder()
 
     async def prepare(self, episodes: Sequence[Episode]) -> None:
         """Draw played actions; criticise each G times, and in stage 2 refine and continue each."""

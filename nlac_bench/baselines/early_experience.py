@@ -21,7 +21,7 @@ from typing import Any
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.floors import OracleAgent
-from nlac_bench.agents.nlac.lesson import Encoder, Lesson
+from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import replayed
 from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.baselines.control_config import EarlyExperienceConfig
@@ -39,8 +39,7 @@ class EarlyExperience(RFT):
 
     def __init__(self, resources: Resources[Any]) -> None:
         super().__init__(resources)
-        r, c = resources, resources.config
-        self.encoder = Encoder(r.tokenizer, r.prompts, c.max_prompt_length, c.max_response_length)
+        self.encoder = resources.encoder()
         self.sequences: list[TokenSequence] = []
         self.metrics: Metrics = {}
 

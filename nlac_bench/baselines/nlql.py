@@ -6,8 +6,8 @@ from functools import partial
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.monitor import Monitored, shares_of
-from nlac_bench.agents.nlac.nlac import Futures, Step, back_up, criticise, fresh, predicted, read, step
+from nlac_bench.agents.nlac.monitor import Monitored
+from nlac_bench.agents.nlac.nlac import Futures, Step, back_up, criticise, fresh, iterate, predicted, read
 from nlac_bench.baselines.config import NlqlConfig
 from nlac_bench.learner.outputs import Metrics
 from nlac_bench.types import Episode
@@ -22,12 +22,7 @@ class NLQL(Monitored[NlqlConfig]):
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
         """Run one iteration: that of NLAC, with another choice of the action to distil."""
-        new = self.remember(episodes) if episodes else None
-        lessons = await self.asked(self.draw(new, max_steps), self.ask)
-        self.keep(lessons)
-        metrics = await self.resources.learn(lambda: self.steps(lessons, partial(step, self)))
-        self.sync()
-        return metrics | self.ended(lessons) | shares_of(lessons)
+        return await iterate(self, self.ask, episodes, max_steps)
 
     async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Back up each lesson, sample a₁…a_N ~ π(· | s), and set a^r to the best by ``worth``."""

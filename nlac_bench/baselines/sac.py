@@ -14,14 +14,13 @@ from torch import Tensor
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import distillation
-from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer, tokens
+from nlac_bench.agents.nlac.replay_trainer import tokens
 from nlac_bench.agents.roles.speaker import Action
-from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import SacConfig
+from nlac_bench.baselines.scalar_critic import ScalarCritic
 from nlac_bench.learner import losses, share
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, last_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
-from nlac_bench.types import Episode
 
 
 @dataclass(slots=True)
@@ -34,23 +33,11 @@ class SacLesson(Lesson):
     """a ~ π(· | s), N times."""
 
 
-class SAC(ReplayTrainer[SacConfig, SacLesson]):
+class SAC(ScalarCritic[SacConfig, SacLesson]):
     """Twin Q heads at the last token of an action, target heads on the moving average."""
 
     def __init__(self, resources: Resources[SacConfig]) -> None:
         super().__init__(resources, SacLesson)
-
-    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Run one iteration: remember, draw, sample actions, learn, sync."""
-        new = self.remember(episodes) if episodes else None
-        lessons = await self.asked(self.draw(new, max_steps), self.ask)
-        metrics = await self.resources.learn(lambda: self.steps(lessons, self.step))
-        self.sync()
-        return metrics | self.ended(lessons)
-
-    def fits(self, transition: Transition) -> bool:
-        """Return whether the policy's prompt, which both losses need, is short enough to be trained on."""
-        return self.encoder.policy_fits(transition)
 
     async def ask(self, lessons: Sequence[SacLesson]) -> None:
         """Sample a′ and the candidates; the learner computes their values in ``step``."""

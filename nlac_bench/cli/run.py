@@ -140,13 +140,7 @@ def run(
     prepared = prepare(resolved)
     check_base(prepared)
     folder = out or _default_folder(prepared.config)
-    with RunWriter.create(
-        folder,
-        config=prepared.config.as_dict(),
-        conditions=prepared.conditions,
-        subject=prepared.subject,
-        plan=prepared.plan,
-    ) as writer:
+    with prepared.new_run(folder) as writer:
         _play(prepared, writer, as_json)
 
 

@@ -19,7 +19,6 @@ from nlac_bench.harness.measure.model_defaults import EASY
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import prepare
 from nlac_bench.harness.runs.configuration import RunConfig
-from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.submit import derive, refuse_faults, write_entries
 
@@ -61,13 +60,7 @@ def played(env: str, agent: str, folder: Path) -> Entry:
             the run fails.
     """
     prepared = prepare(RunConfig.from_mapping({"env": env, "agent": agent}, f"{env}, {agent}"))
-    with RunWriter.create(
-        folder,
-        config=prepared.config.as_dict(),
-        conditions=prepared.conditions,
-        subject=prepared.subject,
-        plan=prepared.plan,
-    ) as writer:
+    with prepared.new_run(folder) as writer:
         asyncio.run(play(prepared, writer, lambda result: None))
     derived = derive([folder], replayed=True)
     refuse_faults(derived, partial=False)

@@ -49,6 +49,8 @@ class TrainConfig(Settings):
 
     ONLY_STORED: ClassVar[frozenset[str]] = frozenset()
     """Settings that determine only what a run stores, not what it learns and measures."""
+    ANY_TEMPERATURE: ClassVar[bool] = True
+    """Whether episodes may be sampled at a temperature other than 1, so not from the trained distribution."""
 
     budget: str = Field(
         "steps=200", description="when training ends: steps=N (gradient steps), env_steps=N or tokens=N"
@@ -134,6 +136,11 @@ class TrainConfig(Settings):
     @model_validator(mode="after")
     def _check_shared(self) -> Self:
         Budget.parse(self.budget)
+        if self.temperature != 1 and not self.ANY_TEMPERATURE:
+            raise ConfigError(
+                f"train.temperature = {self.temperature:g}: this method trains the policy at temperature 1 "
+                "and must sample its episodes with it; set it to 1"
+            )
         if self.train_batch_size % self.rollouts_per_task:
             raise ConfigError(
                 f"train.train_batch_size = {self.train_batch_size} must be a multiple of "

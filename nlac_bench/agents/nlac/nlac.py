@@ -51,12 +51,7 @@ class NLAC(Monitored[NlacConfig]):
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
         """Run one iteration of Algorithm 1 on the new episodes and D."""
-        new = self.remember(episodes) if episodes else None
-        lessons = await self.asked(self.draw(new, max_steps), self.ask)
-        self.keep(lessons)
-        metrics = await self.resources.learn(lambda: self.steps(lessons, partial(step, self)))
-        self.sync()
-        return metrics | self.ended(lessons) | shares_of(lessons)
+        return await iterate(self, self.ask, episodes, max_steps)
 
     async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Sample the target of L1 and the action of L2 for each lesson."""
@@ -66,6 +61,21 @@ class NLAC(Monitored[NlacConfig]):
     async def read(self, lesson: Lesson) -> None:
         """Criticise and refine the played action, to measure the critic."""
         await read(lesson, self.futures)
+
+
+async def iterate(
+    trainer: Monitored[Any],
+    ask: Callable[[Sequence[Lesson]], Awaitable[None]],
+    episodes: Sequence[Episode],
+    max_steps: int | None,
+) -> Metrics:
+    """Remember the episodes, draw lessons, ask the roles about them, learn and sync."""
+    new = trainer.remember(episodes) if episodes else None
+    lessons = await trainer.asked(trainer.draw(new, max_steps), ask)
+    trainer.keep(lessons)
+    metrics = await trainer.resources.learn(lambda: trainer.steps(lessons, partial(step, trainer)))
+    trainer.sync()
+    return metrics | trainer.ended(lessons) | shares_of(lessons)
 
 
 async def ask(

@@ -19,7 +19,7 @@ from nlac_bench.agents.nlac.config import (
     LessonConfig,
     ReplayConfig,
 )
-from nlac_bench.agents.nlac.lesson import Encoder, Lesson
+from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition, transitions
@@ -56,7 +56,7 @@ class ReplayTrainer(ABC, Generic[C, L]):
         self.replay = Replay(c.replay_capacity, *priorities, derive_seed(r.seed, "replay"))
         improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else None
         self.speaking = r.speaking(improvement, speaker_type)
-        self.encoder = Encoder(r.tokenizer, r.prompts, c.max_prompt_length, c.max_response_length)
+        self.encoder = resources.encoder()
         self.version = 0
         self._lesson = lesson
         self._distilled: list[TokenSequence] = []

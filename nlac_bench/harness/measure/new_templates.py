@@ -70,8 +70,6 @@ async def play_new(prepared: Prepared, folder: Path) -> Driver | None:
     if (path / "manifest.json").exists():
         writer = RunWriter.resume(path, conditions=own.conditions, subject=own.subject, plan=own.plan)
     else:
-        writer = RunWriter.create(
-            path, config=own.config.as_dict(), conditions=own.conditions, subject=own.subject, plan=own.plan
-        )
+        writer = own.new_run(path)
     with writer:
         return await play(own, writer, lambda result: None) if writer.owed() else None

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents import registry as agents
@@ -21,6 +22,7 @@ from nlac_bench.harness.measure.weights import weights_of
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.seeds import Planned, plan_episodes
+from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Sampling, engine_name
 from nlac_bench.rollout.engines.tool_support import refuse_without_tools
@@ -47,6 +49,13 @@ class Prepared(Outline):
 
     agent: Agent
     subject: dict[str, Any]
+
+    def new_run(self, folder: Path) -> RunWriter:
+        """Create the run folder ``folder``; see ``RunWriter.create``."""
+        config = self.config.as_dict()
+        return RunWriter.create(
+            folder, config=config, conditions=self.conditions, subject=self.subject, plan=self.plan
+        )
 
 
 def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:

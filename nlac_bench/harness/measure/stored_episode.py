@@ -12,7 +12,6 @@ from nlac_bench.harness.measure.play import specs_of
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.driver import Driver, Failure
 from nlac_bench.rollout.limits import PlayLimits
 
@@ -42,13 +41,7 @@ def _problem(prepared: Prepared, folder: Path) -> str | None:
     """Return why the episode could not be played, stored or read; None without a problem."""
     limits = PlayLimits(turns=prepared.config.max_turns)
     driver = Driver(prepared.agent, prepared.environments.make_env, concurrency=1, limits=limits)
-    with RunWriter.create(
-        folder,
-        config=prepared.config.as_dict(),
-        conditions=prepared.conditions,
-        subject=prepared.subject,
-        plan=prepared.plan,
-    ) as writer:
+    with prepared.new_run(folder) as writer:
 
         async def play() -> str | None:
             async with aclosing(driver.run(specs_of(prepared.config.env, writer.owed()))) as results:

@@ -88,9 +88,7 @@ def play_references(prepared: Prepared, folder: Path) -> None:
         if (path / "manifest.json").exists():
             writer = RunWriter.resume(path, conditions=own.conditions, subject=own.subject, plan=own.plan)
         else:
-            writer = RunWriter.create(
-                path, config=config.as_dict(), conditions=own.conditions, subject=own.subject, plan=own.plan
-            )
+            writer = own.new_run(path)
         with writer:
             asyncio.run(play(own, writer, lambda result: None))
 
