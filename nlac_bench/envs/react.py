@@ -20,6 +20,14 @@ _FURTHER = re.compile(
 _FENCE = re.compile(r"```[A-Za-z_]*")
 
 
+def drop_reasoning(text: str) -> str:
+    """Remove a reasoning model's private thoughts and surrounding white space from ``text``.
+
+    Chat templates may open ``<think>`` in the prompt, so a closing tag alone is enough.
+    """
+    return text[text.rfind("</think>") + len("</think>") :].strip() if "</think>" in text else text.strip()
+
+
 def in_form(text: str) -> bool:
     """Return whether ``text`` begins with a thought or an action."""
     return _FORM.match(text) is not None

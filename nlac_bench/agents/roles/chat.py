@@ -10,6 +10,7 @@ from nlac_bench.agents.roles import chat_answers, chat_forms
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition, beyond_success, earned
 from nlac_bench.envs import react
+from nlac_bench.envs.react import drop_reasoning
 from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.types import Message
 
@@ -77,7 +78,7 @@ class ChatPrompts:
 
     def successor(self, state: State, action: str) -> Prompt:
         """Return the prompt for M(d | s, a)."""
-        return self._ask("nlac_successor", state, chat_forms.SUCCESSOR, action=_visible(action))
+        return self._ask("nlac_successor", state, chat_forms.SUCCESSOR, action=drop_reasoning(action))
 
     def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
         """Return the prompt for B(s, a, r, s′, d′).
@@ -92,10 +93,10 @@ class ChatPrompts:
             "nlac_backup",
             transition.state,
             chat_forms.REASONED,
-            action=_visible(transition.action),
+            action=drop_reasoning(transition.action),
             answer=following.observation + earned(transition),
-            next_action=_visible(next_action),
-            next_future=_visible(next_future),
+            next_action=drop_reasoning(next_action),
+            next_future=drop_reasoning(next_future),
         )
 
     @property
@@ -109,19 +110,19 @@ class ChatPrompts:
             "nlac_backup",
             transition.state,
             chat_forms.REASONED,
-            action=_visible(transition.action),
+            action=drop_reasoning(transition.action),
             answer=(transition.last_words or "nothing") + earned(transition),
             next_action="None: the task ended with that answer.",
-            next_future=_visible(target),
+            next_future=drop_reasoning(target),
         )
 
     def parse_ending(self, written: str, target: str) -> str | None:
         """Return ``target`` with the reasons in ``written`` as its thought."""
-        text = _visible(written)
+        text = drop_reasoning(written)
         parts = chat_answers.reasoned(text)
         if parts is None or self._unusable(text) or self.outcome(text) != self.outcome(target):
             return None
-        return self._with_thought(parts[0], _visible(target))
+        return self._with_thought(parts[0], drop_reasoning(target))
 
     def hindsight(self, answers: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the environment's next answers, the reward if it says more than success, and the outcome."""
@@ -138,25 +139,27 @@ class ChatPrompts:
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """Return the prompt for E(s, a, d¹…dᵏ)."""
-        listed = "\n\n".join(f"Prediction {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
-        parts = {"action": _visible(action), "futures": listed}
+        listed = "\n\n".join(
+            f"Prediction {i}:\n{drop_reasoning(future)}" for i, future in enumerate(futures, 1)
+        )
+        parts = {"action": drop_reasoning(action), "futures": listed}
         return self._ask("nlac_evaluator", state, chat_forms.EVALUATOR, **parts)
 
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
         """Return the prompt for π_r(· | s, a, critique)."""
-        parts = {"action": _visible(action), "critique": critique.text}
+        parts = {"action": drop_reasoning(action), "critique": critique.text}
         return self._ask("nlac_refiner", state, chat_forms.refiner(self.one_line), **parts)
 
     def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """Return the prompt for a language value from K futures of one action (NLRL)."""
-        listed = "\n\n".join(f"Course {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
-        parts = {"action": _visible(action), "futures": listed}
+        listed = "\n\n".join(f"Course {i}:\n{drop_reasoning(future)}" for i, future in enumerate(futures, 1))
+        parts = {"action": drop_reasoning(action), "futures": listed}
         return self._ask("nlrl_aggregator", state, chat_forms.REASONED, **parts)
 
     def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
         """Return the prompt for the number of the best (action, value) pair (NLRL)."""
         listed = "\n\n".join(
-            f"Candidate {i}:\n{_visible(action)}\nWhat it leads to:\n{_visible(value)}"
+            f"Candidate {i}:\n{drop_reasoning(action)}\nWhat it leads to:\n{drop_reasoning(value)}"
             for i, (action, value) in enumerate(candidates, 1)
         )
         return self._ask("nlrl_picker", state, chat_forms.picker(len(candidates)), candidates=listed)
@@ -179,7 +182,7 @@ class ChatPrompts:
 
         The refiner's own thoughts, which refer to the critique, are left out.
         """
-        parts = chat_answers.thought_and_action(_visible(written))
+        parts = chat_answers.thought_and_action(drop_reasoning(written))
         if parts is None or not self._is_action(parts[1]) or self._unusable(f"Thought: {parts[0]}"):
             return None
         thought, action = parts[0], parts[1] if self._bare else f"Action: {parts[1]}"
@@ -189,7 +192,7 @@ class ChatPrompts:
 
     def parse_future(self, written: str) -> str | None:
         """Return the prediction, with its reasons as a thought if the model writes thoughts."""
-        text = _visible(written)
+        text = drop_reasoning(written)
         if self._unusable(text) or self.outcome(text) is None:
             return None
         parts = chat_answers.reasoned(text)
@@ -197,18 +200,18 @@ class ChatPrompts:
 
     def parse_critique(self, written: str) -> Critique | None:
         """Return the critique if the answer contains a verdict."""
-        text = _visible(written)
+        text = drop_reasoning(written)
         optimal = chat_answers.verdict(text)
         return None if optimal is None or self._unusable(text) else Critique(optimal, text)
 
     def parse_pick(self, written: str, candidates: int) -> int | None:
         """Return the number after ``Best:`` as an index from 0."""
-        number = chat_answers.number(_visible(written)) or 0
+        number = chat_answers.number(drop_reasoning(written)) or 0
         return number - 1 if 1 <= number <= candidates else None
 
     def outcome(self, future: str) -> Outcome | None:
         """Return the outcome that ``future`` names; None if it names none or both."""
-        match = chat_answers.outcome_place(_visible(future))
+        match = chat_answers.outcome_place(drop_reasoning(future))
         if match is None:
             return None
         return "success" if match[1].lower() == "success" else "failure"
@@ -222,7 +225,7 @@ class ChatPrompts:
 
     def heard(self, action: str, state: State) -> str:
         """Return the text without thoughts if the environment has tools, else the text after ``Action:``."""
-        return _visible(action) if state.tools else spoken(action)
+        return drop_reasoning(action) if state.tools else spoken(action)
 
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of each prompt file."""
@@ -233,7 +236,7 @@ class ChatPrompts:
         for message in state.messages:
             kind = message.get("kind")
             who = "Agent" if message["role"] == "assistant" else "Tool result" if kind == "tool" else "User"
-            lines.append(f"{who}: {_visible(str(message['content']))}")
+            lines.append(f"{who}: {drop_reasoning(str(message['content']))}")
         text = self._files.fill(name, setting=self._setting(state), conversation="\n\n".join(lines), **parts)
         if self.filled:  # small models copy the example, which a form makes unnecessary
             text = text.rpartition(EXAMPLE)[0] or text
@@ -275,8 +278,3 @@ def _split(text: str) -> tuple[str, str]:
     """Return the thoughts with their end mark, which may be empty, and the rest."""
     end = text.rfind("</think>") + len("</think>") if "</think>" in text else 0
     return text[:end], text[end:]
-
-
-def _visible(text: str) -> str:
-    """Return ``text`` without thoughts."""
-    return _split(text)[1].strip()

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from nlac_bench.envs.react import ACTION, in_form, said
+from nlac_bench.envs.react import ACTION, drop_reasoning, in_form, said
 
 RESPOND = "respond"
 """Name of the pseudo-tool whose ``content`` is sent to the user."""
@@ -96,14 +96,6 @@ def render_message(content: str) -> str:
     if parse_action(content) == Message(content):
         return content
     return render_call(RESPOND, {"content": content})
-
-
-def drop_reasoning(text: str) -> str:
-    """Remove a reasoning model's private thoughts and surrounding white space from ``text``.
-
-    Chat templates may open ``<think>`` in the prompt, so a closing tag alone is enough.
-    """
-    return text[text.rfind("</think>") + len("</think>") :].strip() if "</think>" in text else text.strip()
 
 
 def _call_start(text: str) -> int | None:

@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from nlac_bench.envs.tau.actions import drop_reasoning
+from nlac_bench.envs.react import drop_reasoning
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.users.base import GREETING, MAX_REPLY_CHARS, UserKind
 from nlac_bench.errors import EnvInfraError

@@ -210,9 +210,8 @@ def _named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
     told = [name for name in fields if last & {spelling.lower() for spelling in spellings[name]}]
     if told:
         return told
-    found = [name for name in fields if any(_mentioned(each, complaint.message) for each in spellings[name])]
-    # "Unsupported parameter: 'max_tokens' …. Use 'max_completion_tokens' instead": the first one is refused.
-    return found
+    # "Unsupported parameter: 'max_tokens' …. Use 'max_completion_tokens' instead": the request has the first.
+    return [name for name in fields if any(_mentioned(each, complaint.message) for each in spellings[name])]
 
 
 def _mentioned(name: str, message: str) -> bool:

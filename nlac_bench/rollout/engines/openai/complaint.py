@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nlac_bench.rollout.engines.openai.waits import asked_wait
+from nlac_bench.rollout.engines.openai.waits import asked_wait, json_or_text
 
 _PROSE = {
     "message", "msg", "detail", "details", "error", "errors", "title", "reason", "description", "raw",
@@ -56,7 +56,7 @@ def read_complaint(status: int, body: object, wait: float | None = None) -> Comp
         status: of HTTP; 200 is replaced by the status that the body names, or 0.
         wait: seconds to wait according to the headers; they count more than the body.
     """
-    value = _parsed(body) if isinstance(body, str) else body
+    value = json_or_text(body)
     found: dict[str, list[str]] = {"prose": [], "code": [], "param": []}
     for kind, text in _found(value, "message", [_MOST_NODES], 0):
         found[kind].append(text)
@@ -105,21 +105,11 @@ def _found(value: object, key: str, left: list[int], depth: int) -> Iterator[tup
         if key in _PARAMS:
             yield "param", value[:200]
         elif key in _PROSE:
-            inner = _parsed(value)
+            inner = json_or_text(value)
             if isinstance(inner, str):
                 yield "prose", inner[:_MOST_TEXT]
             else:
                 yield from _found(inner, key, left, depth + 1)
-
-
-def _parsed(text: str) -> object:
-    """Return the JSON value that ``text`` is, or the text."""
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-    return text
 
 
 def _words(code: str) -> str:

@@ -92,19 +92,19 @@ def _field(value: object, left: int) -> float | None:
                 wait = _moment(str(inner)[:60]) if _FIELD.search(str(name)) else None
                 if wait is not None:
                     return wait / 1000 if str(name).lower().endswith("ms") else wait
-                below.append(_value(inner))
+                below.append(json_or_text(inner))
             below += item[:50] if isinstance(item, list) else ()
         layer = [each for each in below if isinstance(each, dict | list)]
     return None
 
 
-def _value(text: object) -> object:
-    """Return the JSON value that ``text`` is, or ``text``."""
+def json_or_text(text: object) -> object:
+    """Return the JSON array or object that ``text`` is, or ``text``."""
     if isinstance(text, str) and text.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            return None
+            return text
     return text
 
 
