@@ -24,9 +24,12 @@ def load_model(name: str | PathLike[str], dtype: object) -> Any:
         NlacBenchError: the model cannot be loaded, its weights are not complete, or they would have to be
             unpickled.
     """
+    import torch
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
+    # cuDNN's attention plans each new shape, for about 80 ms on an H100; most passes here have a new shape.
+    torch.backends.cuda.enable_cudnn_sdp(False)
     logging.disable_progress_bar()  # it would overwrite the run's own progress line
     with _errors_of(name):
         check_model(name)
