@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from nlac_bench.cli.heartbeat import Heartbeat, Speed, speed_text
 from nlac_bench.cli.output import errors, escape
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.writer import RunWriter
@@ -23,8 +24,10 @@ PHASES = {
     "validating": "playing the validation tasks",
     "playing": "playing training episodes",
     "learning": "sampling from the roles",
-    "probing": "measuring the critic",
+    "probing": "measuring the policy",
 }
+PROBING_A_CRITIC = "measuring the critic"
+"""The phase ``probing`` of methods with a language critic; others measure how far the policy has moved."""
 
 Counters: TypeAlias = Mapping[str, Callable[[], int]]
 """What is counted while it happens, by unit; see ``Speed``."""
@@ -157,6 +160,8 @@ class TrainProgress:
     def __init__(self, config: RunConfig, counters: Counters | None = None) -> None:
         assert config.train is not None
         self._budget = Budget.parse(config.train.budget)
+        critic = named_agents.method(config.agent).keeps_critiques
+        self._phases = PHASES | ({"probing": PROBING_A_CRITIC} if critic else {})
         self._counters = dict(counters or {})
         self._learned: Callable[[], tuple[int, bool]] = lambda: (0, False)
         self._playing: RunProgress | None = None
@@ -188,7 +193,7 @@ class TrainProgress:
             self._speed = Speed(self._counters)
             self._heartbeat = Heartbeat(self.line).__enter__()
         self._speed()  # tokens of the previous step do not count
-        self._step, self._step_began = PHASES[step], time.monotonic()
+        self._step, self._step_began = self._phases[step], time.monotonic()
 
     def learner(self, learned: Callable[[], tuple[int, bool]]) -> None:
         """Also count the tokens that the learner has computed, and show when it computes."""

@@ -11,6 +11,7 @@ from nlac_bench.agents import methods as known_methods
 from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure.prepare import outline
+from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.secrets import refuse_known_secrets
 from nlac_bench.settings import Settings
@@ -43,7 +44,7 @@ class Tuning(Settings):
 class SweepFile(Settings):
     """The contents of a sweep's TOML file."""
 
-    methods: list[str] = Field([], description="training algorithms or variants to compare")
+    methods: list[str] = Field([], description="training algorithms, by name or module:object, or variants to compare")
     seeds: dict[str, list[int]] = Field({}, description="seeds of each environment's runs")
     run: dict[str, Any] = Field({}, description="settings of every run, as `nlac-bench run` takes them")
     train: dict[str, Any] = Field({}, description="training settings of every method")
@@ -78,7 +79,10 @@ class SweepFile(Settings):
             if name not in self.methods:
                 raise ConfigError(f"variants.{name}: no run uses it; add {name!r} to methods")
         for method in (*self.methods, *self.methods_train):
-            if (algorithm := self.variants.get(method, method)) not in known:
+            algorithm = self.variants.get(method, method)
+            if named_agents.module_of(algorithm):
+                named_agents.method(algorithm)
+            elif algorithm not in known:
                 raise ConfigError(f"unknown method {algorithm!r}; the methods are {', '.join(known)}")
         for env, seeds in self.seeds.items():
             _each_once(seeds, f"seeds.{env}")
@@ -138,6 +142,7 @@ def read_sweep(path: Path) -> Sweep:
     Raises:
         ConfigError: a setting is unknown, missing, of the wrong type or in conflict with another, or contains
             a secret.
+        UnknownIdError: a method of the form ``module:object`` cannot be imported, or is no ``Method``.
     """
     try:
         values = read_toml(path)
@@ -163,7 +168,7 @@ def check_sweep(sweep: Sweep) -> None:
         for lr in sweep.learning_rates or (None,):
             cell = Cell(method, sweep.tuning_env, sweep.tuning_seed, lr)
             try:
-                known_methods.find(sweep.algorithm(method)).config(sweep.settings(cell, lr)["train"])
+                named_agents.method(sweep.algorithm(method)).config(sweep.settings(cell, lr)["train"])
             except NlacBenchError as error:
                 raise ConfigError(f"{method}: {error}") from error
     seeds = dict(sweep.seeds_by_env())

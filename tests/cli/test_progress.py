@@ -124,6 +124,7 @@ def test_a_training_says_what_it_does_and_what_could_not_be_read(capsys: pytest.
         for step in ("validating", "playing", "learning", "probing"):
             progress.training(step)
             assert progress.line().endswith("waiting for tokens, time left unknown")
+        assert progress.line().startswith("measuring the critic for ")
         progress.metrics({
             "kind": "iteration", "iteration": 1, "gradient_steps_total": 0, "env_steps": 50, "tokens": 900,
             "seconds": 30.0, "unparseable_policy": 1.0, "unparseable_evaluator": 0.1,
@@ -132,6 +133,17 @@ def test_a_training_says_what_it_does_and_what_could_not_be_read(capsys: pytest.
     said = capsys.readouterr().err
     assert "50 of 100 env_steps, no gradient step yet, policy 100% unparseable, 30 s left" in said
     assert "validation: success 0.500" in said
+
+
+@pytest.mark.parametrize("agent", ["grpo", "ppo", "rft", "sac"])
+def test_a_method_without_a_language_critic_does_not_measure_one(agent: str) -> None:
+    config = RunConfig.from_mapping(
+        {"env": "tau_retail", "agent": agent, "model": "tiny", "train": {"budget": "steps=2"}}, "test"
+    )
+    progress = TrainProgress(config)
+    with progress:
+        progress.training("probing")
+        assert progress.line().startswith("measuring the policy for ")
 
 
 def test_the_time_left_counts_whole_iterations_and_says_when_it_is_over(

@@ -10,6 +10,8 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.sweep.file import check_sweep, read_sweep
+from nlac_bench.sweep.play import _training
 from tests.cli.command import call, nlac_bench
 
 SOURCE = """
@@ -66,6 +68,32 @@ def test_a_method_plans_a_training_with_its_settings(module: str) -> None:
     assert planned.training is not None and planned.training.gradient_steps == 1
     with pytest.raises(NlacBenchError, match="replay_ratio_of_nothing"):
         RunConfig.from_mapping({**asked, "train": {"replay_ratio_of_nothing": 1}}, "test")
+
+
+def test_a_sweep_names_a_method_of_a_module(module: str, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(
+        f"""methods = ["rft", "{module}:METHOD", "slow"]
+[variants]
+slow = "{module}:METHOD"
+[seeds]
+math500_hard = [0]
+[run]
+model = "tiny"
+limit = 2
+[methods_train."{module}:METHOD"]
+lr = 1e-5
+"""
+    )
+    planned = read_sweep(tmp_path / "sweep.toml")
+    check_sweep(planned)
+    _, own, slow = (_training(planned, cell, tmp_path / "out", None) for cell in planned.cells())
+    assert own.settings["agent"] == slow.settings["agent"] == f"{module}:METHOD"
+    assert own.settings["train"] == {"lr": 1e-5} and slow.settings["train"] == {}
+    assert own.command()[-2:] == ["--agent", f"{module}:METHOD"], "the configuration alone imports nothing"
+    file = tmp_path / "sweep.toml"
+    for name, said in (("constant", "is a function, not a Method"), ("nothing", "no attribute 'nothing'")):
+        file.write_text(f'methods = ["{module}:{name}"]\n[seeds]\nmath500_hard = [0]\n')
+        assert said in nlac_bench("sweep", str(file), "--out", "out2", status=2).stderr
 
 
 @pytest.mark.parametrize(

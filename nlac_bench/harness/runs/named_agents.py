@@ -41,7 +41,7 @@ def loaded(name: str) -> object:
     try:
         return bounded(load, LOAD_S)
     except ForeignCodeError as error:
-        raise UnknownIdError(f"--agent {name!r} names no object that can be imported: {error}") from error
+        raise UnknownIdError(f"{name!r} names no object that can be imported: {error}") from error
 
 
 def is_method(name: str) -> bool:
