@@ -82,7 +82,8 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
     async def criticise(self, x: Judged) -> None:
         """Sample G critiques ~ E(s, a, d⁽¹⁾…d⁽ᵏ⁾); none if no future can be parsed."""
         c, state, action = self.config, x.transition.state, x.transition.action
-        read = await x.speaker.futures(state, action, c.num_nlq_samples) if c.num_nlq_samples else []
+        futures = await x.speaker.futures(state, action, c.num_nlq_samples) if c.num_nlq_samples else []
+        read = [future.text for future in futures]
         if read or not c.num_nlq_samples:
             prompt = self.resources.prompts.evaluator(state, action, read)
             for sample, critique in await x.speaker.critiques(state, action, read, c.num_critiques):

@@ -43,6 +43,7 @@ class NLQL(Monitored[NlqlConfig]):
         best = max(read, key=self.worth)  # max returns the first of equal candidates
         lesson.first = read[0].first
         lesson.proposed, lesson.critique, lesson.future = best.proposed, best.critique, best.future
+        lesson.success_probability = best.success_probability
         lesson.rounds = 1
 
     def worth(self, candidate: Lesson) -> tuple[bool, bool]:

@@ -150,17 +150,19 @@ class NLRL(Monitored[NlrlConfig]):
         if not valued:
             return
         lesson.first = next(action.text for action in sampled if values[action.text])
-        shown = [(action.text, value) for action, value in valued]
+        shown = [(action.text, value.text) for action, value in valued]
         index = await lesson.speaker.pick(state, shown) if len(valued) > 1 else 0
         if index is not None:
-            lesson.proposed, lesson.future = valued[index]
+            lesson.proposed, value = valued[index]
+            lesson.future, lesson.success_probability = value.text, value.success
             lesson.rounds = 1
 
     async def read(self, lesson: Lesson) -> None:
         """Sample V(s, a) of the played action in the value role; there is no evaluator and no refiner."""
         t = lesson.transition
         values = await lesson.speaker.futures(t.state, t.action)
-        lesson.future = values[0] if values else None
+        if values:
+            lesson.future, lesson.success_probability = values[0].text, values[0].success
 
 
 def both(value: Metrics, policy: Metrics) -> Metrics:

@@ -44,7 +44,9 @@ class Tuning(Settings):
 class SweepFile(Settings):
     """The contents of a sweep's TOML file."""
 
-    methods: list[str] = Field([], description="training algorithms, by name or module:object, or variants to compare")
+    methods: list[str] = Field(
+        [], description="training algorithms, by name or module:object, or variants to compare"
+    )
     seeds: dict[str, list[int]] = Field({}, description="seeds of each environment's runs")
     run: dict[str, Any] = Field({}, description="settings of every run, as `nlac-bench run` takes them")
     train: dict[str, Any] = Field({}, description="training settings of every method")

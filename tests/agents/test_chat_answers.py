@@ -284,18 +284,21 @@ def test_l1_covers_what_the_successor_samples(target: str) -> None:
 
 
 class Chooses:
-    """An engine that answers every request in its form, with P(yes) = 0.2."""
+    """An engine that answers every request in its form, with P(yes) = P(success) = 0.2."""
 
     tokenizer = None
 
-    def __init__(self, verdict: str) -> None:
-        self.verdict = verdict
+    def __init__(self, *words: str) -> None:
+        self.words = words
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
-        assert request.form == chat_forms.EVALUATOR
-        chance = 0.2 if self.verdict == "yes" else 0.8
-        filled = Filled(chosen=[(f" {self.verdict}", math.log(chance))])
-        return [Sample(f"Why: x\nOptimal: {self.verdict}", "stop", filled=filled)]
+        asked = {chat_forms.EVALUATOR: "Why: x\nOptimal:", chat_forms.SUCCESSOR: "Prediction: x\nOutcome:"}
+        assert request.form is not None
+        return [
+            Sample(f"{asked[request.form]} {word}", "stop", filled=Filled(chosen=[(f" {word}", math.log(p))]))
+            for word in self.words
+            for p in [0.2 if word in ("yes", "success") else 0.8]
+        ]
 
     async def logprobs(self, ids: Any, prompt_len: int, slot: Any = "policy") -> list[float]:
         raise NotImplementedError
@@ -310,6 +313,13 @@ def test_a_critique_has_the_probability_of_yes(verdict: str) -> None:
     assert critique.optimal == (verdict == "yes") and Critique(True, "").score == 1
     (kept,) = answers.taken(3)
     assert (kept.iteration, kept.role, kept.readable) == (3, "evaluator", True)
+
+
+def test_futures_have_the_probability_of_success() -> None:
+    speaker = Speaker(Chooses("success", "failure"), CHAT, Sampling(), Sampling(), 0, RoleAnswers())
+    first, second = asyncio.run(speaker.futures(STATE, "hi", n=2))
+    assert first.text.endswith("Outcome: success") and second.text.endswith("Outcome: failure")
+    assert first.success == pytest.approx(0.2) == second.success
 
 
 def test_answers_of_every_role_are_kept_readable_or_not() -> None:

@@ -14,7 +14,7 @@ from nlac_bench.agents.nlac.lesson import Encoder
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt
-from nlac_bench.agents.roles.speaker import Action, Speaker
+from nlac_bench.agents.roles.speaker import Action, Future, Speaker
 from nlac_bench.agents.roles.transition import State
 from nlac_bench.baselines.critique_rl import Trial
 from nlac_bench.baselines.drlc import DRLC
@@ -32,8 +32,8 @@ def judging(monkeypatch: pytest.MonkeyPatch, verdicts: Sequence[bool | None]) ->
     parsed."""
     left = iter(verdicts)
 
-    async def futures(*_: Any) -> list[str]:
-        return ["next: right; end: success"]
+    async def futures(*_: Any) -> list[Future]:
+        return [Future("next: right; end: success")]
 
     async def critique(*_: Any) -> Critique | None:
         verdict = next(left)

@@ -10,6 +10,7 @@ import pytest
 from nlac_bench.agents.algorithm import ReadsStates, Resources
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.monitor import shares_of
 from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
@@ -44,8 +45,8 @@ def written(nlac: Any, count: int) -> list[Lesson]:
     for number, lesson in enumerate(found):
         lesson.first, lesson.proposed = "red-0", Action(f"red-{number}", Sample("", "stop"))
         if number % 3:
-            lesson.future, lesson.critique = "next: wrong; end: failure", Critique(False, f"no {number}")
-            lesson.rounds = 1
+            lesson.future, lesson.critique = "next: wrong; end: failure", Critique(False, f"no {number}", 0.3)
+            lesson.success_probability, lesson.rounds = 0.4, 1
     return found
 
 
@@ -64,9 +65,30 @@ def test_a_record_has_the_key_and_the_texts_of_its_lesson() -> None:
     assert record == CritiqueRecord(
         iteration=5, lesson=2, weight_version=9, played_weight_version=0, task="t", trial=5, seed=0, step=0,
         heard="red", played="red-0", answered="right", success=True, target=None, proposed="red-0",
-        future="next: wrong; end: failure", predicted="failure", critique="no 2", optimal=False,
-        refined="red-2",
+        future="next: wrong; end: failure", predicted="failure", success_probability=0.4, critique="no 2",
+        optimal=False, optimal_probability=0.3, refined="red-2",
     )  # fmt: skip
+
+
+def test_probabilities_grade_the_probes_and_words_do_where_there_are_none() -> None:
+    """Both episodes get the same verdict and the same predicted outcome, with another probability."""
+    nlac = make("nlac")
+    won, lost = (nlac.transitions(episode("t", [0.0, reward]))[0] for reward in (1.0, 0.0))
+
+    def lesson(t: Any, chance: float | None) -> Lesson:
+        made = Lesson(t, 1.0, nlac.speaking.speaker(0), future="next: wrong; end: failure")
+        made.critique, made.success_probability = Critique(False, "no", chance), chance
+        return made
+
+    graded = nlac.accuracy([lesson(won, 0.4), lesson(lost, 0.1)])
+    assert (graded["evaluator_auc"], graded["successor_auc"], graded["successor_accuracy"]) == (1.0, 1.0, 0.5)
+    words = nlac.accuracy([lesson(won, None), lesson(lost, None)])
+    assert (words["evaluator_auc"], words["successor_auc"]) == (0.5, 0.5)
+    assert "successor_auc" not in nlac.accuracy([lesson(won, 0.4)]), "one outcome only"
+    assert (
+        shares_of([lesson(won, 0.4)])["share_optimal"] == 0.0
+        and shares_of([replace(lesson(won, 0.4), critique=None)]) == {}
+    )
 
 
 @pytest.mark.parametrize(("most", "kept"), [(0, 0), (1, 1), (20, 20), (40, 40), (256, 40)])

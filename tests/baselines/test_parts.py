@@ -21,7 +21,7 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.playout import Playout
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
-from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.agents.roles.speaker import Action, Future
 from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.baselines.nlql import NLQL
 from nlac_bench.baselines.ppo import PPO
@@ -590,8 +590,8 @@ def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.Monk
     nlrl.remember([episode("t", [1.0])])
     offered: list[list[str]] = []
 
-    async def futures(state: Any, text: str) -> list[str]:
-        return [f"next: {text}; end: success"]
+    async def futures(state: Any, text: str) -> list[Future]:
+        return [Future(f"next: {text}; end: success")]
 
     async def pick(state: Any, candidates: Sequence[tuple[str, str]]) -> int:
         offered.append([action for action, _ in candidates])

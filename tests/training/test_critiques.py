@@ -1,7 +1,7 @@
 """The file of critiques: written, cut back to a checkpoint, read, and printed by ``nlac-bench critiques``."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ READING: dict[str, Any] = {
     "iteration": 1, "weight_version": 1, "task": "a", "trial": 0, "seed": 7, "step": 2, "heard": "hello",
     "played": "do x", "answered": "done", "success": False, "future": "next: done; end: failure",
     "predicted": "failure", "critique": "optimal: no; instead: do y", "optimal": False, "refined": "do y",
+    "success_probability": 0.25, "optimal_probability": 0.125,
 }  # fmt: skip
 
 
@@ -51,6 +52,13 @@ def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     log.append([asdict(probe)])
     log.close()
     assert list(read_probes(tmp_path)) == [probe]
+    before = {name: x for name, x in asdict(lessons[0]).items() if not name.endswith("_probability")}
+    log = IterationLog(tmp_path / CRITIQUES)  # as version 0.1 wrote it
+    log.append([before])
+    log.close()
+    assert [*read_critiques(tmp_path)][-1] == replace(
+        lessons[0], success_probability=None, optimal_probability=None
+    )
 
 
 @pytest.mark.parametrize(

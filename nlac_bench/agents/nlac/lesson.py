@@ -32,6 +32,8 @@ class Lesson:
     """The text of the action before any refinement."""
     future: str | None = None
     """d⁽¹⁾, the first future that the evaluator read."""
+    success_probability: float | None = None
+    """P("success") of ``future``; None if the model wrote its outcome freely."""
     critique: Critique | None = None
     done: bool = False
     """Whether refinement has ended: the action was judged optimal, or an answer could not be parsed."""

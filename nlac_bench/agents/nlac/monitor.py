@@ -60,21 +60,25 @@ class Monitored(ReplayTrainer[C, Lesson]):
         return metrics | await super().probe(episodes, deep)
 
     def accuracy(self, lessons: Sequence[Lesson]) -> Metrics:
-        """Return the accuracy of predicted outcomes, and the AUC of the evaluator's verdict for the outcome.
+        """Return the accuracy of predicted outcomes, and AUCs of predictions and verdicts for the outcome.
 
-        The area under the ROC curve (AUC) is that of P("yes") if the verdict is a choice, else that of the
-        yes/no verdict; 0.5 is chance. The verdict is about one action and the outcome about a whole episode,
-        so an AUC of 1 cannot be expected.
+        The area under the ROC curve (AUC) is that of P("success") or P("yes") if the answer is a choice, else
+        that of the word; 0.5 is chance. The verdict is about one action and the outcome about a whole
+        episode, so an AUC of 1 cannot be expected.
         """
-        read = lessons if self.predicts else ()
-        outcomes = [(self.outcome(x), bool(x.transition.success)) for x in read]
-        predicted = [(outcome == "success", was) for outcome, was in outcomes if outcome]
-        judged = [(x.critique.score, bool(x.transition.success)) for x in lessons if x.critique is not None]
         metrics: Metrics = {"probes": float(len(lessons))}
-        if predicted:
-            metrics["successor_accuracy"] = float(np.mean([guess == was for guess, was in predicted]))
-        if (area := auc([score for score, _ in judged], [was for _, was in judged])) is not None:
-            metrics["evaluator_auc"] = area
+        read = [x for x in lessons if self.predicts and self.outcome(x) is not None]
+        judged = [x for x in lessons if x.critique is not None]
+        if read:
+            right = [(self.outcome(x) == "success") == bool(x.transition.success) for x in read]
+            metrics["successor_accuracy"] = float(np.mean(right))
+        for name, scored, score in (
+            ("successor_auc", read, self.predicted_success),
+            ("evaluator_auc", judged, lambda x: x.critique.score),
+        ):
+            area = auc([score(x) for x in scored], [bool(x.transition.success) for x in scored])
+            if area is not None:
+                metrics[name] = area
         return metrics
 
     async def refinement(self, lessons: Sequence[Lesson]) -> Metrics:
@@ -172,14 +176,21 @@ class Monitored(ReplayTrainer[C, Lesson]):
             "success": t.success,
             "future": lesson.future,
             "predicted": self.outcome(lesson),
+            "success_probability": lesson.success_probability,
             "critique": None if critique is None else critique.text,
             "optimal": None if critique is None else critique.optimal,
+            "optimal_probability": None if critique is None else critique.probability,
             "refined": lesson.refined,
         }
 
     def outcome(self, lesson: Lesson) -> Outcome | None:
         """Return the outcome that the future of ``lesson`` names; None without one."""
         return None if lesson.future is None else self.speaking.prompts.outcome(lesson.future)
+
+    def predicted_success(self, lesson: Lesson) -> float:
+        """Return P("success") of the future of ``lesson``, or 1 or 0 for the outcome that it names."""
+        chance = lesson.success_probability
+        return float(self.outcome(lesson) == "success") if chance is None else chance
 
 
 def changed(lesson: Lesson) -> bool:

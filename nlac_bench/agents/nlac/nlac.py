@@ -126,7 +126,7 @@ async def back_up(lesson: Lesson, prompts: RolePrompts, by: Literal["target", "s
         return
     futures = await lesson.speaker.futures(t.next_state, action.text, slot="target")
     if futures:
-        lesson.target = await lesson.speaker.backup(t, action.text, futures[0], slot)
+        lesson.target = await lesson.speaker.backup(t, action.text, futures[0].text, slot)
 
 
 def back_up_by(config: BackupConfig, prompts: RolePrompts) -> Step:
@@ -173,7 +173,9 @@ def proposed(lesson: Lesson, action: Action | None) -> None:
 async def predicted(lesson: Lesson, k: int) -> list[str]:
     """Sample d⁽¹⁾…d⁽ᵏ⁾ ~ M(· | s, a) for the proposed action."""
     assert lesson.proposed is not None
-    return await lesson.speaker.futures(lesson.transition.state, lesson.proposed.text, k)
+    futures = await lesson.speaker.futures(lesson.transition.state, lesson.proposed.text, k)
+    lesson.success_probability = futures[0].success if futures else None
+    return [future.text for future in futures]
 
 
 async def criticise(lesson: Lesson, futures: Futures) -> None:

@@ -40,9 +40,13 @@ class Reading:
     """
     predicted: Literal["success", "failure"] | None
     """The outcome that ``future`` names."""
+    success_probability: float | None = None
+    """P("success") where the outcome was a choice in a form; None if the model wrote it freely."""
     critique: str | None
     optimal: bool | None
     """The critique's verdict."""
+    optimal_probability: float | None = None
+    """P("yes") where the verdict was a choice in a form; None if the model wrote it freely."""
     refined: str | None
     """The action that the policy should take instead; None if the action was judged optimal."""
 

@@ -22,6 +22,14 @@ class Action:
     sample: Sample
 
 
+@dataclass(frozen=True, slots=True)
+class Future:
+    """A predicted future, and P("success"), which is None if the outcome was not a choice in a form."""
+
+    text: str
+    success: float | None = None
+
+
 class Speaker:
     """Samples answers in all roles for one transition, with its own random numbers.
 
@@ -60,7 +68,7 @@ class Speaker:
         (sample,) = await self._ask(self._prompts.policy(state), "policy", slot=slot, ids=state.prompt_ids)
         return sample
 
-    async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[str]:
+    async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[Future]:
         """Sample d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a).
 
         Answers that cannot be parsed are left out.
@@ -68,12 +76,11 @@ class Speaker:
         prompt = self._prompts.successor(state, action)
         samples = await self._ask(prompt, "successor", n, slot)
         written = [self._prompts.parse_future(decoded(prompt, s)) if whole(s) else None for s in samples]
-        read = [
-            future
+        return [
+            Future(future, _probability(self._prompts.outcome(future) == "success", sample))
             for future, sample in zip(written, samples, strict=True)
-            if self._readable("successor", future, sample, prompt)
+            if self._readable("successor", future, sample, prompt) and future is not None
         ]
-        return [future for future in read if future is not None]
 
     async def backup(
         self, transition: Transition, next_action: str, next_future: str, slot: Slot = "policy"
@@ -117,7 +124,7 @@ class Speaker:
         critique = self._prompts.parse_critique(decoded(prompt, sample)) if whole(sample) else None
         if not self._readable("evaluator", critique, sample, prompt) or critique is None:
             return None
-        return replace(critique, probability=_probability(critique, sample))
+        return replace(critique, probability=_probability(critique.optimal, sample))
 
     async def critiques(
         self, state: State, action: str, futures: Sequence[str], n: int
@@ -173,11 +180,16 @@ class Speaker:
         return answer is not None
 
 
-def _probability(critique: Critique, sample: Sample) -> float | None:
+def _probability(affirmed: bool, sample: Sample) -> float | None:
+    """Return the probability of "yes" or "success" in the last choice of an answer; None without a choice.
+
+    Args:
+        affirmed: whether that option was chosen, of two.
+    """
     if sample.filled is None or not sample.filled.chosen:
         return None
     chosen = math.exp(sample.filled.chosen[-1][1])
-    return chosen if critique.optimal else 1 - chosen
+    return chosen if affirmed else 1 - chosen
 
 
 def samplings(
