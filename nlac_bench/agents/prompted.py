@@ -11,12 +11,12 @@ from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles import chat_forms
-from nlac_bench.envs.react import drop_reasoning, said
+from nlac_bench.envs.react import drop_reasoning, first_action, said
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.rollout.engines.forms import Form
-from nlac_bench.types import Info, Message, ToolSchema, Turn
+from nlac_bench.types import Info, Message, Messages, ToolSchema, Turn
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,18 @@ def as_turn(sample: Sample, text: str) -> Turn:
     )
 
 
+def form_of(prompt: Messages, written: str) -> dict[str, bool]:
+    """Return ``in_form`` for a turn's ``info``: whether a reply has an action in ReAct's form.
+
+    Empty if the prompt's system message shows no such action, so that it does not ask for the form.
+    """
+    system = str(prompt[0]["content"]) if prompt[0]["role"] == "system" else ""
+    if first_action(system) is None:
+        return {}
+    action = first_action(drop_reasoning(written))
+    return {"in_form": action is not None and action[1] < action[2]}
+
+
 class _TextActor:
     def __init__(self, agent: PromptedAgent, conversation: PolicyChat) -> None:
         self._style, self._prompts = agent.name, agent.prompts
@@ -102,7 +114,9 @@ class _TextActor:
         messages.append({"role": "user", "content": observation})
         sample = await self._chat.ask()
         messages.append({"role": "assistant", "content": sample.text})
-        return as_turn(sample, sample.text if self._has_tools else spoken(sample.text))
+        turn = as_turn(sample, sample.text if self._has_tools else spoken(sample.text))
+        turn.info |= form_of(messages, sample.text)
+        return turn
 
     def _system(self, info: Info) -> str:
         policy, tools = str(info.get("policy", "")), info.get("tools", ())

@@ -14,6 +14,7 @@ from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.rollout.usage import bounded
 from nlac_bench.stats.intervals import Floats, Interval, rate_interval
+from nlac_bench.stats.replies import Replies
 from nlac_bench.types import Episode, Usage
 
 COUNTED = ("planned", "scored", "infra", "filtered", "truncated")
@@ -93,6 +94,7 @@ class Outcomes:
     commonest_error: str | None = None
     """The most frequent reason why episodes failed for a reason outside the agent and have no result yet."""
     unknown_rate: float | None = None
+    replies: Replies = field(default_factory=Replies)
     transcripts: Mapping[tuple[str, int], bytes] = field(default_factory=dict)
     """A hash of each recorded episode by (task, trial): of its seed, actions, observations and rewards."""
 
@@ -148,11 +150,13 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     seconds = 0.0
     end_reasons: dict[str, int] = {}
     unknown_rates: list[float] = []
+    replies = Replies()
     for episode in run.episodes():
         key = episode.task_id, episode.trial
         recorded[key] = _transcript(episode)
         truncated += episode.truncated
         seconds += episode.seconds
+        replies.add(episode.turns)
         _add(usage, episode.usage, run)
         end_reasons[episode.end_reason] = end_reasons.get(episode.end_reason, 0) + 1
         if episode.filtered:
@@ -196,6 +200,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
         end_reasons,
         commonest(reasons),
         unknown_rate,
+        replies,
         recorded,
     )
 

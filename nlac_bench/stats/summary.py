@@ -66,6 +66,7 @@ class Summary:
             "complete": self.outcomes.counts.complete,
             "commonest_error": self.outcomes.commonest_error,
             "end_reasons": dict(self.outcomes.end_reasons),
+            "replies": {"count": self.outcomes.replies.count, **self.outcomes.replies.shares()},
             "tokens": total.prompt_tokens + total.completion_tokens,
             "cost": total.cost,
             "seconds": self.outcomes.seconds,
@@ -92,6 +93,8 @@ class Summary:
             listed = "; ".join(f"{name}: {what}" for name, what in self.adapted.items())
             lines.append(one_line(f"requests were changed because the server refused their form: {listed}"))
         lines.append(f"episodes: {self.outcomes.counts}; tasks: {self.tasks_scored} of {self.tasks} scored")
+        if self.outcomes.replies.count:
+            lines.append(str(self.outcomes.replies))
         counts = self.outcomes.counts
         silent = counts.unscored - counts.content_filter
         if silent:

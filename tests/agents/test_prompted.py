@@ -101,6 +101,19 @@ def test_text_agents_use_tools_and_speak(name: str) -> None:
     assert first.seed != second.seed and first.tools == ()
 
 
+@pytest.mark.parametrize(
+    ("written", "follows"),
+    [("Thought: x\nAction: 11", True), ("**Action**: 11", True), ("<think>a</think>Action: 11", True),
+     ("11", False), ("Thought: 11", False), ("Thought: x\nAction:", False),
+     ("<think>Action: 1</think>11", False)],
+)  # fmt: skip
+def test_turns_say_whether_a_reply_has_the_form_that_the_prompt_asks_for(written: str, follows: bool) -> None:
+    for name in ("react", "nlac", "act", "tool_calling"):
+        episode, _ = play(name, Guess, lambda _request: written)
+        asked = name in ("react", "nlac")
+        assert episode.turns[0].info.get("in_form") is (follows if asked else None), name
+
+
 @pytest.mark.parametrize("name", ["react", "act", "tool_calling"])
 def test_agents_play_environments_without_tools(name: str) -> None:
     text = "Thought: say it. Action: maybe\nAction: 11" if name == "react" else "11"

@@ -344,6 +344,8 @@ def test_a_long_answer_that_is_cut_is_still_played(tmp_path: Path) -> None:
     reply = {**choice("length", QUESTION), "usage": {"prompt_tokens": 5, "completion_tokens": 1024}}
     found = one_json(play(tmp_path / "run", gives(reply)))
     assert found["length"] == 0 and found["end_reasons"] == {"max_steps": 3}
+    replies = found["replies"]
+    assert replies["cut"] == 1.0 and replies["invalid"] == 0.0 and replies["count"] > 3
 
 
 FULL = [

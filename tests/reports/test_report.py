@@ -142,6 +142,8 @@ def test_an_unfinished_run_says_n_of_m_and_concludes_nothing(tmp_path: Path) -> 
     assert by_first(figure.table)["react"]["note"] == "(2 of 5)"
     counts = by_first(section(report, "denominators").tables[0].table)["react"]
     assert (counts["planned"], counts["scored"], counts["infra errors"], counts["not played"]) == (5, 2, 1, 2)
+    replies = by_first(section(report, "denominators").tables[1].table)["react"]
+    assert (replies["replies"], replies["cut"], replies["invalid actions"]) == (2, 0.0, 0.5)
     assert "2 of 5" in report.to_html()
 
 
@@ -506,7 +508,7 @@ def test_files_for_a_paper(tmp_path: Path) -> None:
     report = report_of([str(trained(tmp_path))])
     files = write_files(report, tmp_path / "csv", "csv")
     names = {"forest.csv", "denominators.csv", "learning_curve.csv", "tasks.csv", "failures.csv", "costs.csv",
-             "provenance.csv"}  # fmt: skip
+             "provenance.csv", "replies.csv"}  # fmt: skip
     assert {path.name for path in files} == names == {path.name for path in (tmp_path / "csv").iterdir()}
     drawn = {path.name for path in write_files(report, tmp_path / "svg", "svg")}
     assert drawn == names | {"forest.svg", "learning_curve.svg", "tasks.svg", "costs.svg"}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from nlac_bench.agents.prompted import as_turn
+from nlac_bench.agents.prompted import as_turn, form_of
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.envs.text_env import TextEnv
@@ -76,4 +76,5 @@ class _Actor:
         sent = agent.prompts.heard(self.last_action, self.state)
         turn = as_turn(sample, sent)
         turn.info = {} if sent == self.last_action else {"full_text": self.last_action}
+        turn.info |= form_of(prompt.messages, written)
         return turn

@@ -42,8 +42,22 @@ def denominators_section(subjects: Sequence[ReportSubject], metric: Metric) -> S
         "were stopped by a content filter, or ended without a score. Truncated episodes were cut by a limit "
         "of turns, tokens, time, cost or context, and are counted among those that ended."
     )
-    notes = (note,) if metric == "success" else (note, REWARD_ONLY)
-    return Section("denominators", "Denominators", notes, tables=(table,))
+    of_replies = (
+        "Replies that were cut reached their limit of tokens (--max-tokens). The last column is a share of "
+        "the replies whose prompt asks for ReAct's form."
+    )
+    notes = (note, of_replies) if metric == "success" else (note, of_replies, REWARD_ONLY)
+    return Section("denominators", "Denominators", notes, tables=(table, replies_table(subjects)))
+
+
+def replies_table(subjects: Sequence[ReportSubject]) -> NumbersTable:
+    """Return the shares of replies that were cut, were invalid actions, or followed the prompt's form."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (each.name, each.outcomes.replies.count, *each.outcomes.replies.shares().values())
+        for each in subjects
+    )
+    header = ("", "replies", "cut", "invalid actions", "in the form of the prompt")
+    return NumbersTable("replies", "Replies, and shares of them", Table(header, rows))
 
 
 def parts_section(subjects: Sequence[ReportSubject]) -> Section | None:
