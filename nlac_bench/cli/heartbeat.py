@@ -83,9 +83,9 @@ class Speed:
         seconds = max(1e-9, now - self._at)
         changes = {unit: count - self._before.get(unit, 0) for unit, count in counts.items()}
         self._before, self._at = counts, now
-        return {unit: change / seconds for unit, change in changes.items() if change}
+        return {unit: change / seconds for unit, change in changes.items() if change > 0}
 
 
-def speed_text(speeds: Mapping[str, float]) -> str:
-    """Return speeds as text: ``350 prompt tokens/s, 40 tokens/s``; that nothing was counted, without any."""
-    return ", ".join(f"{speed:.0f} {unit}/s" for unit, speed in speeds.items()) or "waiting for tokens"
+def speed_text(speeds: Mapping[str, float], waiting: str = "waiting for tokens") -> str:
+    """Return speeds as text: ``350 prompt tokens/s, 40 tokens/s``; ``waiting`` without any."""
+    return ", ".join(f"{speed:.0f} {unit}/s" for unit, speed in speeds.items()) or waiting

@@ -39,12 +39,20 @@ LEARNED = "learned tokens"
 def counters_of(agent: object) -> Counters:
     """Return the counters of the engine of ``agent``: computed tokens of prompts, and generated tokens.
 
-    Servers report both only with a complete reply; engines in this process count them as they come. Agents
-    without a model have none.
+    Engines in this process and servers that stream their replies count them as they come; other servers
+    report them with a complete reply. Agents without a model have none.
     """
     engine = getattr(agent, "engine", None)
     names = {"prompt tokens": "read_tokens", "tokens": "generated_tokens"}
     return {unit: _counter(engine, name) for unit, name in names.items() if hasattr(engine, name)}
+
+
+def waiting_of(agent: object) -> str:
+    """Return what ``agent`` waits for while nothing is counted: replies of a server, or tokens."""
+    count, seconds = getattr(getattr(agent, "engine", None), "waiting", (0, 0.0))
+    if not count:
+        return "waiting for tokens"
+    return f"waiting for {count} {'reply' if count == 1 else 'replies'}, the longest for {seconds:.0f} s"
 
 
 def _counter(engine: object, name: str) -> Callable[[], int]:
@@ -59,15 +67,16 @@ class RunProgress:
     Args:
         run: the run that is played.
         counters: see ``counters_of``.
+        agent: plays it; see ``waiting_of``.
     """
 
-    def __init__(self, run: RunFolder, counters: Counters | None = None) -> None:
+    def __init__(self, run: RunFolder, counters: Counters | None = None, agent: object = None) -> None:
         self._interim = Interim(run.plan, run.rows())
         self._before = self._interim.ended
         self._failed: set[tuple[str, int]] = set()
         self._recovered = 0
         self._began = time.monotonic()
-        self._speed = Speed(counters) if counters else None
+        self._speed, self._agent = Speed(counters) if counters else None, agent
         columns = (
             TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
             TimeRemainingColumn(),
@@ -119,7 +128,7 @@ class RunProgress:
         return ", ".join(filter(None, (f"{ended}/{planned} episodes", self._status_and_speed(), eta)))
 
     def _status_and_speed(self) -> str:
-        speed = "" if self._speed is None else speed_text(self._speed())
+        speed = "" if self._speed is None else speed_text(self._speed(), waiting_of(self._agent))
         return ", ".join(filter(None, (self.status(), speed)))
 
     def _show(self) -> None:

@@ -252,7 +252,7 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     folder, planned = writer.folder.path, len(writer.folder.plan)
     owed = len(writer.owed())
     errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
-    with RunProgress(writer.folder, counters_of(prepared.agent)) as progress:
+    with RunProgress(writer.folder, counters_of(prepared.agent), prepared.agent) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
     if driver.stopped is None:
         # An interruption leaves it incomplete, and ``resume`` plays the rest.

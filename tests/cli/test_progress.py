@@ -195,7 +195,7 @@ class CountsPrompts:
 
 
 class Served:
-    generated_tokens = 5
+    generated_tokens, waiting = 5, (2, 7.4)
 
 
 def test_counters_are_those_that_an_engine_has() -> None:
@@ -204,6 +204,16 @@ def test_counters_are_those_that_an_engine_has() -> None:
 
     assert counted(CountsPrompts()) == {"prompt tokens": 7, "tokens": 3}
     assert counted(Served()) == {"tokens": 5} and counted(None) == {} == counters_of(object())
+
+
+def test_a_run_on_a_server_shows_how_many_replies_it_waits_for(tmp_path: Path) -> None:
+    agent = SimpleNamespace(engine=Served())
+    progress = RunProgress(a_run(tmp_path / "run", tasks=1), counters_of(agent), agent)
+    assert ", waiting for 2 replies, the longest for 7 s, after 0 s" in progress.line()
+    agent.engine.generated_tokens = 9  # counted again since the last line
+    assert re.search(r", \d+ tokens/s, after", progress.line())
+    agent.engine.waiting = (0, 0.0)
+    assert ", waiting for tokens, " in progress.line()
 
 
 def test_the_summary_names_a_context_that_is_too_short(tmp_path: Path) -> None:

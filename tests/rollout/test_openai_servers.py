@@ -389,6 +389,41 @@ def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
     assert [call.id for call in ask(lambda *_: twice)[0][0].tool_calls] == ["c1", "c2"]
 
 
+def test_what_is_waited_for_and_the_tokens_of_a_stream_are_known_before_the_reply_ends() -> None:
+    halves = [events(*[delta(content="a ")] * 5, done=False), events(delta("stop"), {"choices": [],
+        "usage": {"prompt_tokens": 4, "completion_tokens": 5}})]  # fmt: skip
+
+    async def run() -> tuple[list[Any], OpenAIEngine]:
+        goes_on = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            await reader.readexactly(int(head.partition("content-length: ")[2].split()[0]))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + halves[0].encode())
+            await writer.drain()
+            await goes_on.wait()
+            writer.write(halves[1].encode())
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        engine = OpenAIEngine("m", base_url=url, extra={"stream": True})
+        seen: list[Any] = [engine.waiting]
+        asked = [asyncio.create_task(engine.sample(SampleRequest(messages=HELLO))) for _ in range(2)]
+        while engine.generated_tokens < 10:
+            await asyncio.sleep(0.01)
+        seen.append(engine.waiting)
+        goes_on.set()
+        await asyncio.gather(*asked)
+        server.close()
+        return seen, engine
+
+    (before, during), engine = asyncio.run(run())
+    assert before == engine.waiting == (0, 0.0) and during[0] == 2 and during[1] > 0
+    assert engine.generated_tokens == 10
+
+
 @pytest.mark.parametrize(
     "text",
     [

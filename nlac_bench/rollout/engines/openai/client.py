@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -66,6 +67,10 @@ class Client:
         self._connections = connections
         self._timeout, self._max_reply_bytes = timeout, max_reply_bytes
         self._clean, self._redacted = clean, redacted
+        self._sent: dict[object, float] = {}
+        """When each request was sent that has no reply yet."""
+        self.streamed = 0
+        """Number of events of unfinished streamed replies; an event is about a token."""
         self._found: dict[str, str] = {}
         self._context: int | None = None
         self._asked_context = False
@@ -75,6 +80,12 @@ class Client:
     def host(self) -> str:
         """The server's host."""
         return self._connections.address.host
+
+    @property
+    def waiting(self) -> tuple[int, float]:
+        """The number of requests without a reply, and the seconds since the first of them was sent."""
+        sent = list(self._sent.values())
+        return len(sent), time.monotonic() - min(sent) if sent else 0.0
 
     async def post(self, endpoint: str, body: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Send a request until the server accepts its form.
@@ -213,8 +224,9 @@ class Client:
             ServerComplained: the reply is an error, whatever its status.
             TransientFault, EngineSetupError
         """
-        connection = self._connections.get()
+        connection, request = self._connections.get(), object()
         async with connection.free:
+            self._sent[request] = time.monotonic()
             try:
                 async with asyncio.timeout(self._timeout):
                     read = await self._read(connection, endpoint, body)
@@ -248,6 +260,8 @@ class Client:
                 ) from None
             except (ValueError, RecursionError):
                 raise TransientFault("the reply is not valid JSON", "bad_reply") from None
+            finally:
+                del self._sent[request]
         if complains(data) or (failed := _failed_choice(data)):
             raise ServerComplained(read_complaint(200, data if complains(data) else failed))
         self._answered["tools" in body] += 1
@@ -259,15 +273,21 @@ class Client:
         # The SDK takes other parameters as extra_body; the server receives one JSON object.
         required = {key: body[key] for key in ("model", "messages", "prompt") if key in body}
         extra = {key: value for key, value in body.items() if key not in required}
-        async with resource.with_streaming_response.create(**required, extra_body=extra) as response:
-            read = bytearray()
-            async for chunk in response.iter_bytes():
-                read += chunk
-                if len(read) > self._max_reply_bytes:
-                    raise TransientFault(
-                        f"the reply is longer than {self._max_reply_bytes:,} bytes", "bad_reply"
-                    )
-            return bytes(read)
+        events = 0
+        try:
+            async with resource.with_streaming_response.create(**required, extra_body=extra) as response:
+                read = bytearray()
+                async for chunk in response.iter_bytes():
+                    read += chunk
+                    if len(read) > self._max_reply_bytes:
+                        raise TransientFault(
+                            f"the reply is longer than {self._max_reply_bytes:,} bytes", "bad_reply"
+                        )
+                    new = chunk.count(b"data:") if body.get("stream") else 0
+                    events, self.streamed = events + new, self.streamed + new
+                return bytes(read)
+        finally:
+            self.streamed -= events  # the reply states its tokens
 
     def _learn_lengths(self, sent: Mapping[str, Any], data: Any) -> None:
         usage = data.get("usage") if isinstance(data, dict) else None

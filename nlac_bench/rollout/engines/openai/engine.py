@@ -94,8 +94,7 @@ class OpenAIEngine:
         self.timeout = timeout
         self.retries = retries if retries is not None else Retries()
         self.max_reply_bytes = max_reply_bytes
-        self.generated_tokens = 0
-        """Number of tokens in all replies so far; read by progress displays."""
+        self._replied_tokens = 0
         variable = "NLAC_BENCH_API_KEY" if base_url else "OPENAI_API_KEY"
         self._key = api_key or os.environ.get(variable) or ""
         if not (self._key.isascii() and self._key.isprintable() and self._key == self._key.strip()):
@@ -122,6 +121,17 @@ class OpenAIEngine:
 
     def __repr__(self) -> str:
         return f"OpenAIEngine({self.model!r}, host={self._host!r})"
+
+    @property
+    def generated_tokens(self) -> int:
+        """Number of tokens in all replies so far, read by progress displays; of unfinished streamed ones,
+        about that."""
+        return self._replied_tokens + self.client.streamed
+
+    @property
+    def waiting(self) -> tuple[int, float]:
+        """See ``Client.waiting``; read by progress displays."""
+        return self.client.waiting
 
     @property
     def adapted(self) -> dict[str, str]:
@@ -204,7 +214,7 @@ class OpenAIEngine:
             except TransientFault:
                 unanswered += replace(reply_usage(data, self.price, seconds, repr(self)), calls=0)
                 raise
-            self.generated_tokens += sum(sample.usage.completion_tokens for sample in samples)
+            self._replied_tokens += sum(sample.usage.completion_tokens for sample in samples)
             for sample, choice in zip(samples, data["choices"], strict=False):
                 if request.messages is not None and isinstance(message := choice.get("message"), dict):
                     self._echo.keep(request.messages, sample.text, message)
