@@ -51,7 +51,11 @@ def doctor(
         typer.Option(help="Try what runs need from this OpenAI-compatible server, in about ten requests."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="The model that --server or --base-url must serve.")
+        str | None,
+        typer.Option(
+            help="The model that --server or --base-url must serve; alone, a folder or name of a model to "
+            "check on this machine."
+        ),
     ] = None,
     weights_by: Annotated[
         str, typer.Option(help="How --server will get weights: file, or nccl; see run --help.")
@@ -60,10 +64,12 @@ def doctor(
     """List what is installed, what works on this machine, and how to install the rest.
 
     API keys are never printed, only the names of the variables that are set.
-    With --server or --base-url the exit code is 1 if the server cannot be used.
+    With --server, --base-url or --model the exit code is 1 if the server or the
+    model cannot be used.
 
     Examples:
       nlac-bench doctor
+      nlac-bench doctor --model smollm2
       nlac-bench doctor --base-url http://localhost:8000/v1 --model NAME
       nlac-bench doctor --server http://10.0.0.5:8000 --model Qwen/Qwen2.5-7B
     """
@@ -77,10 +83,13 @@ def doctor(
     if server is not None:
         _check_server(server, model, weights_by, as_json)
         return
-    if model is not None:
-        raise ConfigError("--model is the model of a server; add --server or --base-url, or leave it out")
     if weights_by != "file":
         raise ConfigError("--weights-by is a setting for a server; add --server URL, or leave it out")
+    if model is not None:
+        from nlac_bench.cli.doctor_model import check_model
+
+        check_model(model, as_json)
+        return
     report: dict[str, Any] = {
         "python": platform.python_version(),
         "packages": [_package(name, extra) for name, extra in PACKAGES.items()],

@@ -18,6 +18,10 @@ INSTEAD = "use --agent react or act, which describe the tools in the prompt"
 # Each text is a word that no template contains.
 _SYSTEM, _FIRST, _RESULT = "Zebrawood.", "Quillfeather?", "Umbrastone 41."
 _REPLY, _SECOND = "Thornapple.", "Velvetmoss?"
+_CHAT: tuple[Message, ...] = (
+    {"role": "system", "content": _SYSTEM}, {"role": "user", "content": _FIRST},
+    {"role": "assistant", "content": _REPLY}, {"role": "user", "content": _SECOND},
+)  # fmt: skip
 _TOOL = {
     "type": "function",
     "function": {
@@ -50,6 +54,35 @@ def refuse_without_tools(engine: Engine, model: str) -> None:
             f"--agent tool_calling cannot play --model {model}, because of its chat template: {problem}; "
             f"{INSTEAD}"
         )
+
+
+def chat_problem(chat: ChatFormat) -> str | None:
+    """Return why a conversation without tools cannot be rendered, or None.
+
+    System text, question, reply and second question must reach the prompt.
+    """
+    try:
+        text = chat.render(_CHAT, [])
+    except NlacBenchError as error:
+        return f"it fails on a conversation of two turns: {error}"
+    for what, word in (("the system text", _SYSTEM), ("the user's text", _FIRST), ("a reply", _REPLY),
+                       ("the second question", _SECOND)):  # fmt: skip
+        if word not in text:
+            return f"{what} does not reach the prompt"
+    return None
+
+
+def has_system_role(chat: ChatFormat) -> bool:
+    """Return whether the template marks a system text as one; else it is put before the user's text."""
+    system, first = _CHAT[:2]
+    merged: Message = {"role": "user", "content": f"{_SYSTEM}\n\n{_FIRST}"}
+    return chat.render([system, first], []) != chat.render([merged], [])
+
+
+def after_a_reply(chat: ChatFormat) -> str:
+    """Return what the template writes after the last reply, and between a reply and the next question."""
+    last = chat.render(_CHAT[:-1], [], add_generation_prompt=False).partition(_REPLY)[2]
+    return last + chat.render(_CHAT, []).partition(_REPLY)[2].partition(_SECOND)[0]
 
 
 def tool_problem(tokenizer: Tokenizer) -> str | None:

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import (
     Sample,
@@ -26,7 +25,14 @@ from nlac_bench.rollout.engines.forms import FormTokens
 from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.batching import Batching, Job, WorkerCall
 from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
-from nlac_bench.rollout.engines.hf.loading import check_vocabulary, load_model, load_tokenizer
+from nlac_bench.rollout.engines.hf.loading import (
+    check_layers,
+    check_vocabulary,
+    context_of,
+    end_ids,
+    load_model,
+    load_tokenizer,
+)
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.tool_calls import sampled_calls
@@ -77,19 +83,12 @@ class HFEngine(Batching):
         max_rows: int = 64,
         deterministic: bool = False,
     ) -> None:
-        config = model.config.get_text_config()
-        kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
-        if kinds != {"full_attention"}:
-            raise NlacBenchError(
-                f"{model.config.name_or_path or type(model).__name__} has layers of kind "
-                f"{sorted(kinds - {'full_attention'})}, the transformers engine runs full attention only; "
-                "use --engine vllm or a served model"
-            )
+        check_layers(model)
         if max_rows < 1:
             raise ValueError(f"max_rows must be at least 1, got {max_rows!r}")
         check_vocabulary(model, tokenizer)
         self.tokenizer = tokenizer
-        self.context = int(config.max_position_embeddings)
+        self.context = context_of(model)
         """Largest number of tokens of prompt and answer together."""
         self.deterministic = deterministic
         attention.use_where_faster(model)
@@ -274,10 +273,3 @@ class HFEngine(Batching):
 
     def _decoder(self, model: Any) -> Decoder:
         return Decoder(model.eval(), self.end_ids, self._max_rows, alone=self.deterministic)
-
-
-def end_ids(model: Any, tokenizer: Tokenizer) -> frozenset[int]:
-    """Return the tokens that end an answer, from the model's generation settings and its tokenizer."""
-    named = getattr(model.generation_config, "eos_token_id", None)
-    listed = named if isinstance(named, list) else [named]
-    return frozenset(int(i) for i in (*listed, tokenizer.eos_token_id) if i is not None)

@@ -85,7 +85,13 @@ def load_tokenizer(name: str | PathLike[str]) -> Tokenizer:
     with _errors_of(name):
         check_model(name)
         tokenizer: Tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-        return tokenizer
+        encoded = tokenizer("Hello.", add_special_tokens=False)["input_ids"]
+    if not encoded:  # transformers makes a tokenizer without a vocabulary where its files are missing
+        raise NlacBenchError(
+            f"cannot load the tokenizer of {str(name)!r}: it has no tokens for text; copy tokenizer.json and "
+            "the other files of the tokenizer again"
+        )
+    return tokenizer
 
 
 def check_vocabulary(model: Any, tokenizer: Tokenizer) -> None:
@@ -102,6 +108,43 @@ def check_vocabulary(model: Any, tokenizer: Tokenizer) -> None:
             f"{token!r:.80} has number {number:,}, and the model has embeddings for {rows:,} tokens; use the "
             "tokenizer with which the model was trained, or resize the embeddings"
         )
+
+
+def check_layers(model: Any) -> None:
+    """Check that all layers have full attention, the only kind that the transformers engine runs.
+
+    Raises:
+        NlacBenchError: some have another kind.
+    """
+    kinds = set(getattr(model.config.get_text_config(), "layer_types", None) or ["full_attention"])
+    if kinds != {"full_attention"}:
+        raise NlacBenchError(
+            f"{model.config.name_or_path or type(model).__name__} has layers of kind "
+            f"{sorted(kinds - {'full_attention'})}, the transformers engine runs full attention only; "
+            "use --engine vllm or a served model"
+        )
+
+
+def context_of(model: Any) -> int:
+    """Return the largest number of tokens of prompt and answer together.
+
+    Raises:
+        NlacBenchError: the model's configuration does not state it.
+    """
+    length = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if type(length) is not int or length < 1:
+        raise NlacBenchError(
+            f"config.json of {model.config.name_or_path!r} must state the length of the context as "
+            f"max_position_embeddings, got {length!r:.100}"
+        )
+    return length
+
+
+def end_ids(model: Any, tokenizer: Tokenizer) -> frozenset[int]:
+    """Return the tokens that end an answer, from the model's generation settings and its tokenizer."""
+    named = getattr(model.generation_config, "eos_token_id", None)
+    listed = named if isinstance(named, list) else [named]
+    return frozenset(int(i) for i in (*listed, tokenizer.eos_token_id) if i is not None)
 
 
 @contextmanager
