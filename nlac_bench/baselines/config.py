@@ -1,6 +1,7 @@
 """The settings of the baselines. This file does not import torch, which keeps help and dry runs fast."""
 
-from typing import Literal, Self
+import math
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,6 +18,7 @@ from nlac_bench.agents.nlac.config import (
 )
 from nlac_bench.errors import ConfigError
 from nlac_bench.learner.config import TrainConfig
+from nlac_bench.learner.transition_cost import TransitionCost
 
 
 class RftConfig(TrainConfig):
@@ -51,6 +53,11 @@ class PpoConfig(TrainConfig):
     entropy_coef: float = Field(0.0, ge=0, description="weight of the entropy bonus (c2)")
     num_epochs: int = Field(2, ge=1, description="passes over an iteration's turns")
 
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is learned: values and old log-probabilities, then ``num_epochs`` passes."""
+        passes = self.num_epochs
+        return TransitionCost(backward={"policy": passes}, forward={"policy": 2}, items=passes)
+
 
 class GrpoConfig(TrainConfig):
     """Settings of GRPO, with the defaults of Shao et al. 2024 (section 4.2).
@@ -80,6 +87,11 @@ class GrpoConfig(TrainConfig):
     scale_by_std: bool = Field(
         True, description="divide advantages by the group's standard deviation (Liu et al. 2025 do not)"
     )
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is learned: old log-probabilities, then ``num_epochs`` passes."""
+        passes = self.num_epochs
+        return TransitionCost(backward={"policy": passes}, forward={"policy": 1}, items=passes)
 
 
 class CandidatesConfig(LessonConfig):
@@ -120,6 +132,16 @@ class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
             )
         return self
 
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is sampled, a′ and the candidates; all are valued without a gradient."""
+        played, candidates = 1 / self.replay_ratio, self.num_candidates
+        return TransitionCost(
+            played=played,
+            answers={"policy": played + 1 + candidates},
+            backward={"policy": 1 + (candidates if self.actor == "softmax" else 1)},
+            forward={"policy": 1 + candidates},
+        )
+
 
 class ArcherConfig(DrawConfig, AverageConfig):
     """Settings of ArCHer; ``critic_coef`` is the weight of the critic's loss. γ and τ are the authors'."""
@@ -136,6 +158,16 @@ class ArcherConfig(DrawConfig, AverageConfig):
     critic_warmup: int = Field(
         0, ge=0, description="gradient steps at the beginning that train the critic alone"
     )
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is sampled, a′, and learned; values of (s, a′), (s′) and, for the policy, again."""
+        played, acts = 1 / self.replay_ratio, 1 / (1 + self.critic_steps)
+        return TransitionCost(
+            played=played,
+            answers={"policy": played + 1},
+            backward={"policy": 1 + acts},
+            forward={"policy": 2 + acts},
+        )
 
 
 class PacsConfig(TrainConfig):
@@ -158,12 +190,25 @@ class PacsConfig(TrainConfig):
         episodes = self.mini_batch_size * self.rollouts_per_task or self.train_batch_size
         return min(episodes, self.train_batch_size) * max(1.0, turns)
 
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is learned: old log-probabilities, and before all steps but the first the present
+        ones."""
+        tasks = self.train_batch_size // self.rollouts_per_task
+        steps = math.ceil(tasks / (self.mini_batch_size or tasks))
+        return TransitionCost(forward={"policy": 2 - 1 / steps})
+
 
 class AgentPrmConfig(TrainConfig):
     """Settings of AgentPRM; γ and β are the authors'."""
 
     gamma: float = Field(0.95, ge=0, le=1, description="discount per turn of the outcome, −1 or 1")
     beta: float = Field(0.03, gt=0, description="factor of the log-ratios in the preference loss")
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is sampled, two actions, and learned; a pair's scores and log-ratios need three
+        passes."""
+        answers, backward, forward = {"policy": 3.0}, {"policy": 3.0}, {"policy": 6.0}
+        return TransitionCost(answers=answers, backward=backward, forward=forward, items=2)
 
 
 class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
@@ -173,6 +218,9 @@ class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
     temperature 0.7, two epochs, an aggregator of 70 billion parameters with learners of 8 billion) are scaled
     down, and one model plays all roles.
     """
+
+    MEMORY: ClassVar[int] = 3
+    """Number of newest iterations whose targets train the value role (the paper's buffer)."""
 
     num_futures: int = Field(
         4,
@@ -185,9 +233,40 @@ class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
         description="(s, a) per iteration with a value; continuations that are played cost environment steps",
     )
 
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what continuations, values and candidates cost; targets are learned ``MEMORY`` times."""
+        played = max(1.0, self.train_batch_size * turns / self.transitions_per_iteration)
+        more, before = self.num_futures - 1, (turns - 1) / 2
+        return TransitionCost(
+            played=played,
+            further_steps=(before if more else 0) + more * (before + 1),
+            answers={
+                "policy": played + more * before + self.num_candidates,
+                "aggregator": 1,
+                "successor": self.num_candidates,
+                "picker": 1,
+            },
+            backward={"successor": self.MEMORY, "policy": 1},
+            items=self.MEMORY + 1,
+        )
+
 
 class NlqlConfig(LanguageCriticConfig, CandidatesConfig):
     """Settings of NLQL: those of NLAC's critic, and the number of candidates."""
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what the roles answer: a backup, and a critique of each candidate."""
+        bellman, played, candidates = float(self.backs_up), 1 / self.replay_ratio, self.num_candidates
+        return TransitionCost(
+            played=played,
+            answers={
+                "policy": played + bellman + candidates,
+                "successor": bellman + candidates * self.num_nlq_samples,
+                "backup": bellman,
+                "evaluator": candidates,
+            },
+            backward={"successor": bellman, "policy": 1},
+        )
 
 
 class SelfDistillationConfig(RefinementConfig, PlayedReadConfig):
@@ -203,3 +282,17 @@ class SelfDistillationConfig(RefinementConfig, PlayedReadConfig):
                 "real future, so a refined action cannot be judged again; set it to 1 (or 0)"
             )
         return self
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what the roles answer: a critique and a refined action, and a backup if L1 has a weight."""
+        bellman, rounds = float(self.backs_up), self.num_refinement_steps
+        return TransitionCost(
+            answers={
+                "policy": 1 + bellman,
+                "successor": bellman,
+                "backup": bellman,
+                "evaluator": rounds,
+                "refiner": rounds,
+            },
+            backward={"successor": bellman, "policy": 1},
+        )

@@ -1,11 +1,13 @@
 """The settings of the controls of NLAC: DRLC, Early Experience and Critique-RL. It does not import torch."""
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
 
 from nlac_bench.agents.nlac.config import FuturesConfig, ImprovementConfig, ShuffleConfig
 from nlac_bench.baselines.config import PpoConfig, RftConfig
+from nlac_bench.learner.transition_cost import TransitionCost
 
 
 class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
@@ -21,6 +23,12 @@ class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
         description="reward of a turn whose action the critic calls optimal, and cost of the others (alpha "
         "2); 0 is PPO",
     )
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return the cost of PPO, with a future and a critique of each action."""
+        judged = float(self.verdict_coef > 0)
+        answers = {"policy": 1.0, "successor": judged * self.num_nlq_samples, "evaluator": judged}
+        return replace(super().own_cost(turns), answers=answers)
 
 
 class EarlyExperienceConfig(RftConfig):
@@ -40,6 +48,17 @@ class EarlyExperienceConfig(RftConfig):
         le=1,
         description="share of the budget in which answers to the other actions are learned, before imitation",
     )
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return the mean cost of both stages; the expert plays the tasks of an iteration again."""
+        first, tried = self.world_model_share, self.num_alternatives
+        explored, expert = first * tried, float(self.imitates == "expert")
+        return TransitionCost(
+            further_steps=explored + (first * (turns - 1) / 2 if tried else 0) + expert,
+            answers={"policy": 1 + explored},
+            backward={"policy": (items := explored + (1 - first if tried else 1))},
+            items=items,
+        )
 
 
 class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
@@ -67,3 +86,22 @@ class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
     clip_ratio: float = Field(0.2, gt=0, description="bound of the probability ratio (epsilon)")
     num_epochs: int = Field(2, ge=1, description="passes over an iteration's critiques")
     kl_coef: float = Field(0.01, ge=0, description="weight of KL(policy || initial policy)")
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return the mean cost of both stages; in the second one each critique has a refined action."""
+        count, passes, before = self.num_critiques, self.num_epochs, (turns - 1) / 2
+        played = max(1.0, self.train_batch_size * turns / self.transitions_per_iteration)
+        second = 1 - self.stage_one if self.reward == "critique_rl" else 1.0
+        return TransitionCost(
+            played=played,
+            further_steps=second * (before + count * (before + 1)),
+            answers={
+                "policy": played + second * count * before,
+                "successor": self.num_nlq_samples,
+                "evaluator": count,
+                "refiner": second * count,
+            },
+            backward={"evaluator": count * passes, "policy": second * passes},
+            forward={"evaluator": count, "policy": second},
+            items=(count + second) * passes,
+        )

@@ -89,6 +89,11 @@ class TokenBatch:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def tokens(self) -> int:
+        """The number of tokens, without padding."""
+        return int((self.segment_ids != 0).sum())
+
     def mask_of(self, loss: LossName) -> Tensor:
         """Return ``loss_mask`` where the sequence contributes to ``loss``, 0 elsewhere, ``[B, T]``."""
         return self.loss_mask * (self.loss_id == _LOSSES.index(loss))

@@ -45,6 +45,8 @@ class Learner:
         """Number of tokens of the rows that this rank has computed so far, padding included; for displays."""
         self.computing = False
         """Whether a micro-batch or a step of the optimizer is being computed; for displays."""
+        self.forward_tokens = self.backward_tokens = 0
+        """Tokens of all ranks' sequences that were computed without and with a gradient; see ``passes``."""
         if config.deterministic:
             torch.use_deterministic_algorithms(True)
         seed_everything(config.seed)
@@ -82,7 +84,7 @@ class Learner:
             The loss function's metrics and ``loss``, summed over micro-batches and ranks.
         """
         sums: dict[str, Tensor] = {}
-        self.computing = True
+        self.computing, referred = True, False
         micro_batches = self._micro_batches(share.part(batch))
         for i, micro in enumerate(micro_batches):
             # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
@@ -92,12 +94,15 @@ class Learner:
             self.model.set_reshard_after_backward(now)  # type: ignore[operator]
             outputs, on_device = self._forward(micro)
             part, metrics = loss(outputs, on_device)
+            referred |= outputs.referred
             # FSDP averages gradients over ranks, but the parts must be summed.
             ((part + outputs.anchor) * self.mesh.size()).backward()
             for name, value in {"loss": part, **metrics}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + value.detach()
         self._release_gathered()
         self.computing = False
+        self.backward_tokens += batch.tokens
+        self.forward_tokens += batch.tokens * referred
         names = sorted(sums)
         values = self._total(torch.stack([sums[name].float() for name in names]))
         if sums_N is not None:
@@ -183,16 +188,28 @@ class Learner:
         """Return on rank 0 what ``read`` returns for ``batch``; each rank computes its part."""
         own, width = share.part(batch), batch.ids.shape[1]
         parts = []
-        self.computing = True
+        self.computing, referred = True, False
         try:
             for micro in self._micro_batches(own):
-                values = read(self._forward(micro)[0]).cpu()  # [B, T] or [B, T, H]
+                outputs, _ = self._forward(micro)
+                values = read(outputs).cpu()  # [B, T] or [B, T, H]
+                referred |= outputs.referred
                 missing = (0, 0) * (values.ndim - 2) + (0, width - values.shape[1])
                 parts.append(torch.nn.functional.pad(values, missing))
         finally:
             self._release_gathered()
             self.computing = False
+        self.forward_tokens += batch.tokens * (1 + referred)
         return share.collected(torch.cat(parts)[: len(own)], batch)
+
+    def passes(self) -> dict[str, int]:
+        """Return the tokens of the sequences that all ranks have computed so far, without padding.
+
+        Those of ``forward_backward`` are ``backward_tokens``. Those of other passes, and of the initial model
+        wherever it is computed, are ``forward_tokens``. A beginning that several sequences have in common is
+        counted in each, although a CPU computes it once.
+        """
+        return {"forward_tokens": self.forward_tokens, "backward_tokens": self.backward_tokens}
 
     def _release_gathered(self) -> None:
         """Free the weights that FSDP has gathered; after a change of its shards it must gather them again."""
@@ -257,6 +274,7 @@ class Learner:
     def text_logprobs(self, ids: Sequence[int], prompt_len: int) -> list[float]:
         """Return the log-probabilities of ``ids[prompt_len:]``; a synchronised engine returns the same."""
         mask = [0.0] * prompt_len + [1.0] * (len(ids) - prompt_len)
+        self.forward_tokens -= len(ids)  # checks of pushes are not a cost of the method
         return self.logprobs(one_a_row([TokenSequence(list(ids), mask)]))[0, prompt_len:].tolist()
 
     def named_tensors(self, slot: Slot = "policy") -> Iterable[tuple[str, Tensor]]:

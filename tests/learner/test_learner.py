@@ -407,3 +407,28 @@ def test_bad_sequences_are_named() -> None:
     assert pack([short, long, short], 8).segment_ids.tolist() == [[1] * 9, [1, 1, 2, 2] + [0] * 5]
     with pytest.raises(ValueError, match="empty list of sequences"):
         pack([], 8)
+
+
+def test_tokens_are_counted_by_pass() -> None:
+    """Without padding; a pass of the initial model counts wherever it is computed, checks of pushes never."""
+
+    def penalised(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        return (outputs.reference_kl_BT * micro.loss_mask).sum(), {}
+
+    given = sequences()
+    batch, count = pack(given, 64), sum(len(s.ids) for s in given)
+    assert batch.ids.numel() > count == batch.tokens
+    learner = Learner(model(), LearnerConfig(lr=1e-3, precision="fp32", reference=True))
+    found = []
+    for compute in (
+        lambda: learner.forward_backward(batch, nll(1.0)),
+        lambda: learner.forward_backward(batch, penalised),
+        lambda: learner.logprobs(batch),
+        lambda: learner.logprobs(batch, "reference"),
+        lambda: learner.text_logprobs(given[0].ids, 1),
+        learner.optim_step,
+    ):
+        before = learner.passes()
+        compute()
+        found.append(tuple((now - before[name]) / count for name, now in learner.passes().items()))
+    assert found == [(0, 1), (1, 1), (1, 0), (2, 0), (0, 0), (0, 0)]
