@@ -1,7 +1,7 @@
 """The settings of the baselines. This file does not import torch, which keeps help and dry runs fast."""
 
 import math
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,9 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.learner.transition_cost import TransitionCost
 
+if TYPE_CHECKING:
+    from nlac_bench.learner.learner_config import LearnerConfig
+
 
 class RftConfig(TrainConfig):
     """Settings of RFT.
@@ -33,7 +36,19 @@ class RftConfig(TrainConfig):
     )
 
 
-class PpoConfig(TrainConfig):
+class HeadsConfig(TrainConfig):
+    """The setting of methods with scalar heads."""
+
+    head_lr: float | None = Field(
+        None, gt=0, description="learning rate of the scalar heads; none: that of the model (lr)"
+    )
+
+    def learner(self, seed: int, **options: Any) -> "LearnerConfig":
+        """See ``TrainConfig.learner``."""
+        return super().learner(seed, head_lr=self.head_lr, **options)
+
+
+class PpoConfig(HeadsConfig):
     """Settings of PPO, with defaults for language models.
 
     ε and c1 are those of Schulman et al. 2017 (table 1: ε = 0.2; table 5: c1 = 1, which they use if policy
@@ -100,7 +115,7 @@ class CandidatesConfig(LessonConfig):
     num_candidates: int = Field(4, ge=1, description="actions of the policy that are compared (N)")
 
 
-class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
+class SacConfig(HeadsConfig, ReplayConfig, AverageConfig, CandidatesConfig):
     """Settings of SAC; ``critic_coef`` is the weight of the Q loss.
 
     A backup reaches one turn, and the moving average limits how fast backups follow each other. The rate is
@@ -143,7 +158,7 @@ class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
         )
 
 
-class ArcherConfig(DrawConfig, AverageConfig):
+class ArcherConfig(HeadsConfig, DrawConfig, AverageConfig):
     """Settings of ArCHer; ``critic_coef`` is the weight of the critic's loss. γ and τ are the authors'."""
 
     ANY_TEMPERATURE = False
@@ -198,7 +213,7 @@ class PacsConfig(TrainConfig):
         return TransitionCost(forward={"policy": 2 - 1 / steps})
 
 
-class AgentPrmConfig(TrainConfig):
+class AgentPrmConfig(HeadsConfig):
     """Settings of AgentPRM; γ and β are the authors'."""
 
     gamma: float = Field(0.95, ge=0, le=1, description="discount per turn of the outcome, −1 or 1")
@@ -207,8 +222,7 @@ class AgentPrmConfig(TrainConfig):
     def own_cost(self, turns: float) -> TransitionCost:
         """Return what is sampled, two actions, and learned; a pair's scores and log-ratios need three
         passes."""
-        answers, backward, forward = {"policy": 3.0}, {"policy": 3.0}, {"policy": 6.0}
-        return TransitionCost(answers=answers, backward=backward, forward=forward, items=2)
+        return TransitionCost(answers={"policy": 3}, backward={"policy": 3}, forward={"policy": 6}, items=2)
 
 
 class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):

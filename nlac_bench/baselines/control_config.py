@@ -7,7 +7,7 @@ from pydantic import Field
 
 from nlac_bench.agents.nlac.config import FuturesConfig, ImprovementConfig, ShuffleConfig
 from nlac_bench.baselines.config import PpoConfig, RftConfig
-from nlac_bench.learner.transition_cost import TransitionCost
+from nlac_bench.learner.transition_cost import Counts, TransitionCost
 
 
 class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
@@ -27,7 +27,7 @@ class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
     def own_cost(self, turns: float) -> TransitionCost:
         """Return the cost of PPO, with a future and a critique of each action."""
         judged = float(self.verdict_coef > 0)
-        answers = {"policy": 1.0, "successor": judged * self.num_nlq_samples, "evaluator": judged}
+        answers: Counts = {"policy": 1, "successor": judged * self.num_nlq_samples, "evaluator": judged}
         return replace(super().own_cost(turns), answers=answers)
 
 

@@ -150,6 +150,11 @@ def last_tokens(batch: TokenBatch) -> Tensor:
     return own_BT & ~torch.cat([own_BT[:, 1:], torch.zeros_like(own_BT[:, :1])], dim=1)
 
 
+def learned_tokens(sequences: Sequence[TokenSequence], weighted: bool = False) -> float:
+    """Return the number of trained tokens in ``sequences``, at least 1; ``weighted`` by their sequences."""
+    return max(1.0, float(sum(sum(s.loss_mask) * (s.weight if weighted else 1.0) for s in sequences)))
+
+
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:
     """Pack ``sequences``, sorted by their tokens, into rows of ``row_tokens`` by first fit.
 

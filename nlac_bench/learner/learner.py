@@ -64,7 +64,7 @@ class Learner:
         self.master = dict(self.model.named_parameters())  # shards, even while FSDP gathers
         self.parameters = [p for p in self.master.values() if p.requires_grad]
         self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
-            self.parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
+            self._groups(), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
         )
         self.ema = [local_part(p).detach().clone() for p in self.master.values()] if config.ema else None
         ranks().end()
@@ -127,10 +127,11 @@ class Learner:
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
         lr = self.config.lr_at(self.step)
+        head_lr = lr * (self.config.head_lr or self.config.lr) / self.config.lr
         finite = bool(torch.isfinite(whole))
         if finite:
-            for group in self.optimizer.param_groups:
-                group["lr"] = lr
+            for group, rate in zip(self.optimizer.param_groups, (lr, head_lr), strict=False):
+                group["lr"] = rate
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
@@ -315,6 +316,14 @@ class Learner:
         reference = PolicyModel(copy.deepcopy(causal_lm, shared)).eval()
         self._shard(reference, checkpointing=False)
         return reference
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """Return the optimizer's groups of parameters: all, or the scalar heads apart."""
+        if self.config.head_lr is None:
+            return [{"params": self.parameters}]
+        heads = list(self.model.heads.parameters())
+        held = {id(p) for p in heads}
+        return [{"params": [p for p in self.parameters if id(p) not in held]}, {"params": heads}]
 
     def _shard(self, model: PolicyModel, checkpointing: bool) -> None:
         """Shard ``model``, whose weights only rank 0 has."""

@@ -432,3 +432,35 @@ def test_tokens_are_counted_by_pass() -> None:
         compute()
         found.append(tuple((now - before[name]) / count for name, now in learner.passes().items()))
     assert found == [(0, 1), (1, 1), (1, 0), (2, 0), (0, 0), (0, 0)]
+
+
+def test_heads_may_have_another_learning_rate(tmp_path: Path) -> None:
+    """The first step of AdamW changes each weight by its learning rate. A resumed run goes on bitwise."""
+
+    def loss(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        return ((outputs.scalar_BT("q") - 1) * micro.loss_mask).sum() - outputs.logprobs_BT.sum(), {}
+
+    def parameters(of: Learner) -> dict[str, Tensor]:
+        return {n: p.detach().full_tensor().clone() for n, p in of.model.named_parameters()}  # type: ignore[operator]
+
+    config = LearnerConfig(lr=1e-3, head_lr=1e-2, warmup_steps=2, precision="fp32", heads={"q": "action"})
+    batch = pack(sequences(), 64)
+    learner, resumed = Learner(model(), config), Learner(model(), config)
+    before = parameters(learner)
+    for _ in range(2):
+        learner.forward_backward(batch, loss)
+        learner.optim_step()
+        if learner.step == 1:
+            changes = {
+                name: float((now - before[name]).abs().max()) for name, now in parameters(learner).items()
+            }
+            checkpoint.save(learner, tmp_path, lambda folder: {})
+    heads = {name for name in changes if name.startswith("heads.")}
+    assert {name: changes[name] for name in heads} == pytest.approx(dict.fromkeys(heads, 5e-3), rel=1e-3)
+    assert max(change for name, change in changes.items() if name not in heads) == pytest.approx(
+        5e-4, rel=1e-2
+    )
+    checkpoint.load(resumed, tmp_path)
+    resumed.forward_backward(batch, loss)
+    resumed.optim_step()
+    close(parameters(resumed), parameters(learner), atol=0)

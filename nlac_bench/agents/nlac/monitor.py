@@ -79,19 +79,30 @@ class Monitored(ReplayTrainer[C, Lesson]):
 
     async def refinement(self, lessons: Sequence[Lesson]) -> Metrics:
         """Return success rates of the policy after the played action and after the refined action."""
-        pairs = await asyncio.gather(*(self.continued(x) for x in lessons if changed(x)))
-        reached = [(played.success, better.success) for played, better in pairs if played and better]
+        reached = (await self.continued(lessons)).values()
         metrics: Metrics = {"refined_probes": float(len(reached))}
         if reached:
-            played, better = zip(*reached, strict=True)
-            metrics |= {"played_success": float(np.mean(played)), "refined_success": float(np.mean(better))}
+            successes = [(played.success, better.success) for played, better in reached]
+            metrics["played_success"], metrics["refined_success"] = np.mean(successes, axis=0).tolist()
         return metrics
 
-    async def continued(self, lesson: Lesson) -> tuple[Continued, Continued] | tuple[None, None]:
-        """Return the continuations of the played and the refined action; None if the state cannot be reached.
+    async def continued(
+        self, lessons: Sequence[Lesson], most: int | None = None
+    ) -> dict[int, tuple[Continued, Continued]]:
+        """Continue the played and the refined action of each lesson where they differ, in forks.
 
-        Both continue in forks of the same state, which is reached by playing the episode's actions again.
+        Args:
+            most: number of such lessons, the first ones; by default all.
+
+        Returns:
+            Both continuations by the lesson's number, without those whose state could not be reached.
         """
+        few = [n for n, x in enumerate(lessons) if x.refined not in (None, x.transition.action)][:most]
+        pairs = await asyncio.gather(*(self.both(lessons[n]) for n in few))
+        return {n: pair for n, pair in zip(few, pairs, strict=True) if pair is not None}
+
+    async def both(self, lesson: Lesson) -> tuple[Continued, Continued] | None:
+        """Reach the state by playing the episode's actions again, and continue both actions from there."""
         t = lesson.transition
 
         async def one(fork: TextEnv, action: str) -> Continued:
@@ -102,10 +113,8 @@ class Monitored(ReplayTrainer[C, Lesson]):
         with within(Conversation()):
             env = await self.resources.reached(t)
             if env is None:
-                return None, None
-            both = one(env.fork(), t.action), one(env.fork(), str(lesson.refined))
-            played, better = await asyncio.gather(*both)
-            return played, better
+                return None
+            return await asyncio.gather(one(env.fork(), t.action), one(env.fork(), str(lesson.refined)))
 
     # --- what is stored -------------------------------------------------------------------------
 
@@ -145,13 +154,11 @@ class Monitored(ReplayTrainer[C, Lesson]):
         lessons = [Lesson(t, 1.0, speaker) for t, speaker in zip(states, speakers, strict=True)]
         await self.speaking.each(lessons, self.read)
         most = self.config.probe_playouts if isinstance(self.config, PlayedReadConfig) else 0
-        few = [n for n, x in enumerate(lessons) if changed(x)][:most]
-        pairs = await asyncio.gather(*(self.continued(lessons[n]) for n in few))
-        played_on = dict(zip(few, pairs, strict=True))
+        pairs = await self.continued(lessons, most)
         self.speaking.counts.clear()
         records = []
         for number, lesson in enumerate(lessons):
-            played, better = played_on.get(number, (None, None))
+            played, better = pairs.get(number, (None, None))
             texts = self.texts(lesson, iteration)
             records.append(ProbeRecord(**texts, state=number, played_on=played, refined_on=better))
         return records
@@ -160,38 +167,14 @@ class Monitored(ReplayTrainer[C, Lesson]):
         """Return the fields of ``Reading``."""
         t, critique = lesson.transition, lesson.critique
         return {
-            "iteration": iteration,
-            "weight_version": self.version,
-            "task": t.task_id,
-            "trial": t.trial,
-            "seed": t.seed,
-            "step": t.step,
-            "heard": t.state.observation,
-            "played": t.action,
-            "answered": t.answered,
-            "success": t.success,
-            "future": lesson.future,
-            "predicted": self.outcome(lesson),
-            "critique": None if critique is None else critique.text,
-            "optimal": None if critique is None else critique.optimal,
+            "iteration": iteration, "weight_version": self.version,
+            "task": t.task_id, "trial": t.trial, "seed": t.seed, "step": t.step,
+            "heard": t.state.observation, "played": t.action, "answered": t.answered, "success": t.success,
+            "future": lesson.future, "predicted": self.outcome(lesson),
+            "critique": critique and critique.text, "optimal": critique and critique.optimal,
             "refined": lesson.refined,
-        }
+        }  # fmt: skip
 
     def outcome(self, lesson: Lesson) -> Outcome | None:
         """Return the outcome that the future of ``lesson`` names; None without one."""
         return None if lesson.future is None else self.speaking.prompts.outcome(lesson.future)
-
-
-def changed(lesson: Lesson) -> bool:
-    """Return whether the refined action differs from the played one."""
-    return lesson.refined not in (None, lesson.transition.action)
-
-
-def shares_of(lessons: Sequence[Lesson]) -> Metrics:
-    """Return the shares of the judged actions that are optimal, and that were changed."""
-    judged = [lesson for lesson in lessons if lesson.critique is not None]
-    better = [x for x in judged if x.proposed and x.rounds and x.proposed.text != x.first]
-    return {
-        "share_optimal": sum(x.critique.optimal for x in judged if x.critique) / max(1, len(judged)),
-        "share_refined": len(better) / max(1, len(judged)),
-    }
