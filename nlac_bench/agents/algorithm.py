@@ -21,8 +21,8 @@ that an algorithm needs:
   implements ``ReadsStates``.
 
 ``nlac_bench.agents.trainer.Trainer`` is a base class with the parts that all built-in algorithms have. Of its
-subclasses, ``nlac_bench.baselines.on_policy.OnPolicy`` is for algorithms that learn from new episodes token by
-token, ``nlac_bench.agents.nlac.replay_trainer.ReplayTrainer`` for algorithms with a replay buffer.
+subclasses, ``nlac_bench.baselines.on_policy.OnPolicy`` is for algorithms that learn from new episodes token
+by token, ``nlac_bench.agents.nlac.replay_trainer.ReplayTrainer`` for algorithms with a replay buffer.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

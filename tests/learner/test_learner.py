@@ -441,7 +441,8 @@ def test_heads_may_have_another_learning_rate(tmp_path: Path) -> None:
         return ((outputs.scalar_BT("q") - 1) * micro.loss_mask).sum() - outputs.logprobs_BT.sum(), {}
 
     def parameters(of: Learner) -> dict[str, Tensor]:
-        return {n: p.detach().full_tensor().clone() for n, p in of.model.named_parameters()}  # type: ignore[operator]
+        sharded: Any = of.model.named_parameters()
+        return {n: p.full_tensor().detach().clone() for n, p in sharded}
 
     config = LearnerConfig(lr=1e-3, head_lr=1e-2, warmup_steps=2, precision="fp32", heads={"q": "action"})
     batch = pack(sequences(), 64)
