@@ -9,11 +9,8 @@ from nlac_bench.agents.nlac.config import (
     AverageConfig,
     DrawConfig,
     ImprovementConfig,
-    LanguageCriticConfig,
     LessonConfig,
-    PlayedReadConfig,
     ReadConfig,
-    RefinementConfig,
     ReplayConfig,
 )
 from nlac_bench.errors import ConfigError
@@ -262,51 +259,4 @@ class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
             },
             backward={"successor": self.MEMORY, "policy": 1},
             items=self.MEMORY + 1,
-        )
-
-
-class NlqlConfig(LanguageCriticConfig, CandidatesConfig):
-    """Settings of NLQL: those of NLAC's critic, and the number of candidates."""
-
-    def own_cost(self, turns: float) -> TransitionCost:
-        """Return what the roles answer: a backup, and a critique of each candidate."""
-        bellman, played, candidates = float(self.backs_up), 1 / self.replay_ratio, self.num_candidates
-        return TransitionCost(
-            played=played,
-            answers={
-                "policy": played + bellman + candidates,
-                "successor": bellman + candidates * self.num_nlq_samples,
-                "backup": bellman,
-                "evaluator": candidates,
-            },
-            backward={"successor": bellman, "policy": 1},
-        )
-
-
-class SelfDistillationConfig(RefinementConfig, PlayedReadConfig):
-    """Settings of Self-Distillation; by default without L1."""
-
-    critic_coef: float = Field(0.0, ge=0, description="weight of L1; 0 does not train the successor model")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.num_refinement_steps > 1:
-            raise ConfigError(
-                f"train.num_refinement_steps = {self.num_refinement_steps}: only the played action has a "
-                "real future, so a refined action cannot be judged again; set it to 1 (or 0)"
-            )
-        return self
-
-    def own_cost(self, turns: float) -> TransitionCost:
-        """Return what the roles answer: a critique and a refined action, and a backup if L1 has a weight."""
-        bellman, rounds = float(self.backs_up), self.num_refinement_steps
-        return TransitionCost(
-            answers={
-                "policy": 1 + bellman,
-                "successor": bellman,
-                "backup": bellman,
-                "evaluator": rounds,
-                "refiner": rounds,
-            },
-            backward={"successor": bellman, "policy": 1},
         )

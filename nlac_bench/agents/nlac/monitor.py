@@ -48,16 +48,19 @@ class Monitored(ReplayTrainer[C, Lesson]):
         pool = [t for e in episodes for t in self.transitions(e)] or self.replay.items
         seed = self.resources.seed, self.replay.iteration
         chosen = np.random.default_rng(derive_seed(*seed, "probes")).permutation(len(pool))
-        lessons = [
-            Lesson(pool[i], 1.0, self.speaking.speaker(self.replay.iteration, "probe", n))
-            for n, i in enumerate(chosen[: self.config.probes])
-        ]
-        await self.speaking.each(lessons, self.read)
+        states = [pool[i] for i in chosen[: self.config.probes]]
+        lessons = await self.read_all(states, self.replay.iteration, "probe")
         metrics = self.accuracy(lessons)
         if deep and isinstance(self.config, PlayedReadConfig):
             metrics |= await self.refinement(lessons)
-        self.speaking.counts.clear()
         return metrics | await super().probe(episodes, deep)
+
+    async def read_all(self, states: Sequence[Transition], *key: object) -> list[Lesson]:
+        """Let the critic read ``states``, with the random numbers of ``key``; the answers are not counted."""
+        lessons = [Lesson(t, 1.0, self.speaking.speaker(*key, n)) for n, t in enumerate(states)]
+        await self.speaking.each(lessons, self.read)
+        self.speaking.counts.clear()
+        return lessons
 
     def accuracy(self, lessons: Sequence[Lesson]) -> Metrics:
         """Return the accuracy of predicted outcomes, and the AUC of the evaluator's verdict for the outcome.
@@ -150,18 +153,14 @@ class Monitored(ReplayTrainer[C, Lesson]):
         with both, in forks. The random numbers of a state are the same in all iterations, so that the same
         weights write the same texts.
         """
-        speakers = [self.speaking.speaker("probe set", n) for n in range(len(states))]
-        lessons = [Lesson(t, 1.0, speaker) for t, speaker in zip(states, speakers, strict=True)]
-        await self.speaking.each(lessons, self.read)
+        lessons = await self.read_all(states, "probe set")
         most = self.config.probe_playouts if isinstance(self.config, PlayedReadConfig) else 0
         pairs = await self.continued(lessons, most)
-        self.speaking.counts.clear()
-        records = []
-        for number, lesson in enumerate(lessons):
-            played, better = pairs.get(number, (None, None))
-            texts = self.texts(lesson, iteration)
-            records.append(ProbeRecord(**texts, state=number, played_on=played, refined_on=better))
-        return records
+        return [
+            ProbeRecord(**self.texts(lesson, iteration), state=n, played_on=played, refined_on=better)
+            for n, lesson in enumerate(lessons)
+            for played, better in [pairs.get(n, (None, None))]
+        ]
 
     def texts(self, lesson: Lesson, iteration: int) -> dict[str, Any]:
         """Return the fields of ``Reading``."""
