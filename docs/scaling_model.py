@@ -13,7 +13,7 @@ from nlac_bench.harness.measure.training_estimate import ENGINE_SHARE, LEARNER_S
 EPISODES, TURNS, MINI_BATCH, ANSWER = 128, 12, 128, 150
 """Of the configurations; turns and the length of an answer as ``run --dry-run`` estimates them."""
 STEPS = EPISODES * TURNS // MINI_BATCH
-GENERATED, READ, TRAINED = 134_400, 734_961, 1_508_322
+GENERATED, READ, TRAINED = 153_600, 734_961, 1_508_322
 """Tokens a gradient step, from ``run --dry-run`` (its totals divided by 30,720 steps)."""
 PLAYER = 7_200
 """Environment steps a CPU second of the player; measured on two CPU cores."""

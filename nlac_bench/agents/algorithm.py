@@ -20,8 +20,9 @@ that an algorithm needs:
 - **Keep.** An algorithm with a language critic passes its texts to ``Resources.keep_critiques``, and
   implements ``ReadsStates``.
 
-``nlac_bench.baselines.on_policy.OnPolicy`` is a base class for algorithms that learn from new episodes token
-by token, ``nlac_bench.agents.nlac.replay_trainer.ReplayTrainer`` one for algorithms with a replay buffer.
+``nlac_bench.agents.trainer.Trainer`` is a base class with the parts that all built-in algorithms have. Of its
+subclasses, ``nlac_bench.baselines.on_policy.OnPolicy`` is for algorithms that learn from new episodes token
+by token, ``nlac_bench.agents.nlac.replay_trainer.ReplayTrainer`` for algorithms with a replay buffer.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

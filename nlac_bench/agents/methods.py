@@ -44,9 +44,6 @@ class Method:
         samples_average: whether roles are sampled from the moving average, so that the engine needs a copy.
         off_policy: whether it can learn from another policy's episodes (``--offline``).
         keeps_critiques: whether it has a language critic, whose texts ``nlac-bench critiques`` reads.
-        generates: mean number of answers in all roles per learned transition, including the policy's own
-            action; for estimates.
-        learns: mean number of sequences that the learner computes per learned transition; for estimates.
         paper: the publication that describes it.
     """
 
@@ -58,8 +55,6 @@ class Method:
     samples_average: bool = True
     off_policy: bool = False
     keeps_critiques: bool = False
-    generates: float = 1.0
-    learns: float = 1.0
     paper: str = ""
 
     @property
@@ -149,8 +144,6 @@ BUILT_IN: Mapping[str, Method] = {
             learner=_EMA,
             off_policy=True,
             keeps_critiques=True,
-            generates=7,
-            learns=2,
         ),
         Method(
             name="rft",
@@ -183,8 +176,6 @@ BUILT_IN: Mapping[str, Method] = {
             learner={**_EMA, "heads": {"q1": "action", "q2": "action"}},
             samples_average=False,  # the learner computes its target values
             off_policy=True,
-            generates=6,
-            learns=7,
         ),
         Method(
             name="archer",
@@ -195,8 +186,6 @@ BUILT_IN: Mapping[str, Method] = {
             learner={**_EMA, "heads": {"q1": "action", "q2": "action", "v1": "state", "v2": "state"}},
             samples_average=False,  # the learner computes its target values
             off_policy=True,
-            generates=2,
-            learns=5,
         ),
         Method(
             name="nlrl",
@@ -205,8 +194,6 @@ BUILT_IN: Mapping[str, Method] = {
             algorithm=f"{_BASELINES}.nlrl:NLRL",
             settings=f"{_BASELINES}.config:NlrlConfig",
             keeps_critiques=True,
-            generates=10,
-            learns=4,
         ),
         Method(
             name="pacs",
@@ -214,7 +201,6 @@ BUILT_IN: Mapping[str, Method] = {
             paper="PACS, arXiv 2509.02522",
             algorithm=f"{_BASELINES}.pacs:PACS",
             settings=f"{_BASELINES}.config:PacsConfig",
-            learns=3,
         ),
         Method(
             name="agent_prm",
@@ -223,31 +209,26 @@ BUILT_IN: Mapping[str, Method] = {
             algorithm=f"{_BASELINES}.agent_prm:AgentPRM",
             settings=f"{_BASELINES}.config:AgentPrmConfig",
             learner={"heads": {"reward": "action"}},
-            generates=3,
-            learns=5,
         ),
         Method(
             name="self_distillation",
             summary="ablation of nlac: refines with knowledge of the episode's rest; trains no critic",
             paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_BASELINES}.self_distillation:SelfDistillation",
-            settings=f"{_BASELINES}.config:SelfDistillationConfig",
+            settings=f"{_BASELINES}.control_config:SelfDistillationConfig",
             learner=_EMA,
             off_policy=True,
             keeps_critiques=True,
-            generates=3,
         ),
         Method(
             name="nlql",
             summary="ablation of nlac: learns the best of its own actions by the language critic",
             paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_BASELINES}.nlql:NLQL",
-            settings=f"{_BASELINES}.config:NlqlConfig",
+            settings=f"{_BASELINES}.control_config:NlqlConfig",
             learner=_EMA,
             off_policy=True,
             keeps_critiques=True,
-            generates=13,
-            learns=2,
         ),
         Method(
             name="drlc",
@@ -256,7 +237,6 @@ BUILT_IN: Mapping[str, Method] = {
             algorithm=f"{_BASELINES}.drlc:DRLC",
             settings=f"{_BASELINES}.control_config:DrlcConfig",
             learner={"heads": {"value": "state"}},
-            generates=3,
         ),
         Method(
             name="early_experience",
@@ -264,7 +244,6 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Zhang et al. 2025, arXiv 2510.08558",
             algorithm=f"{_BASELINES}.early_experience:EarlyExperience",
             settings=f"{_BASELINES}.control_config:EarlyExperienceConfig",
-            generates=2,
         ),
         Method(
             name="critique_rl",
@@ -272,8 +251,6 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Critique-RL, arXiv 2510.24320",
             algorithm=f"{_BASELINES}.critique_rl:CritiqueRL",
             settings=f"{_BASELINES}.control_config:CritiqueRlConfig",
-            generates=10,
-            learns=9,
         ),
     )
 }

@@ -28,7 +28,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.roles.speaker import Speaker
-from nlac_bench.agents.roles.transition import Transition, transitions
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import AgentPrmConfig
 from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.baselines.totals import ObjectiveUnit, steps_on_totals
@@ -52,12 +52,11 @@ class AgentPRM(OnPolicy[AgentPrmConfig]):
 
     def __init__(self, resources: Resources[AgentPrmConfig]) -> None:
         super().__init__(resources)
-        self.encoder = resources.encoder()
         self.choices: list[VisitedState] = []
 
     async def prepare(self, episodes: Sequence[Episode]) -> None:
         """Draw two actions of π_k at the visited states, at as many as the budget allows."""
-        visited = [t for e in episodes for t in transitions(e, self._env, self._info)]
+        visited = [t for e in episodes for t in self.transitions(e)]
         order = np.random.default_rng(derive_seed(self.resources.seed, self.version, "states"))
         choices = [
             VisitedState(visited[i], self.speaking.speaker(self.version, n))
@@ -82,7 +81,6 @@ class AgentPRM(OnPolicy[AgentPrmConfig]):
         left = None if max_steps is None else max_steps - int(reward["gradient_steps"])
         policy = steps_on_totals(self, units := self.pairs(), left)
         taken = reward["gradient_steps"] + policy["gradient_steps"]
-        self.too_long, self.encoder.too_long = self.too_long + self.encoder.too_long, 0
         return reward | policy | {"gradient_steps": taken, "pairs": float(len(units))}
 
     def targets(self, episodes: Sequence[Episode]) -> list[TokenSequence]:
@@ -94,7 +92,7 @@ class AgentPRM(OnPolicy[AgentPrmConfig]):
                 continue
             sequences = [s for s, turn in zip(turns, episode.turns, strict=True) if turn.played]
             outcome = 1.0 if episode.success else -1.0
-            for t in (own := transitions(episode, self._env, self._info)):
+            for t in (own := self.transitions(episode)):
                 key = (*(str(message["content"]) for message in t.state.messages), t.action)
                 value = (self.config.gamma ** (len(own) - 1 - t.step) * outcome + 1) / 2
                 if (sequence := sequences[t.step]) is not None:
@@ -122,7 +120,11 @@ class AgentPRM(OnPolicy[AgentPrmConfig]):
         offered: list[list[TokenSequence]] = []
         for n, choice in enumerate(self.choices):
             state, drawn = choice.transition.state, enumerate(choice.samples)
-            both = [s for k, a in drawn if (s := self.encoder.sampled(state, a.ids or [], 2 * n + k))]
+            both = [
+                s
+                for k, a in drawn
+                if (s := self.encoder.acted(state, a.ids or [], "policy", group=2 * n + k))
+            ]
             if len(both) == 2 and both[0].ids != both[1].ids:  # scores of equal actions differ by rounding
                 offered.append(both)
         scores = self.scores([sequence for both in offered for sequence in both])

@@ -8,8 +8,9 @@ For turns (s, a, r, s′) drawn uniformly from all that were played, and a new a
     θ̄ ← (1 − τ) θ̄ + τ θ                               after each gradient step
 
 As in the authors' code, there is no clipping and no baseline per token. Differences to it:
-- The heads are linear and share the policy's transformer, optimizer and learning rate; ``critic_coef`` and
-  ``policy_coef`` weigh the losses. The authors' critic is a second model (RoBERTa) with MLP heads.
+- The heads are linear and share the policy's transformer and optimizer; ``critic_coef`` and ``policy_coef``
+  weigh the losses, and ``head_lr`` is the heads' learning rate. The authors' critic is a second model
+  (RoBERTa) with MLP heads.
 - A gradient step trains critic and policy, unless ``critic_steps`` (published: about 50 critic steps to 3 of
   the policy) or ``critic_warmup`` (published: 20 iterations) is set.
 - a′ is drawn once in an iteration, for the target of V and for the policy. The authors draw one for each, in
@@ -26,12 +27,11 @@ from torch import Tensor
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.replay_trainer import tokens
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.baselines.config import ArcherConfig
 from nlac_bench.baselines.scalar_critic import ScalarCritic
 from nlac_bench.learner import losses, share
-from nlac_bench.learner.batch import TokenBatch, TokenSequence, first_tokens, last_tokens
+from nlac_bench.learner.batch import TokenBatch, TokenSequence, first_tokens, last_tokens, learned_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 
 HEADS = ("q1", "q2", "v1", "v2")
@@ -71,7 +71,7 @@ class ArCHer(ScalarCritic[ArcherConfig, Lesson]):
     def fresh(self, lesson: Lesson, group: int) -> TokenSequence | None:
         """Return the tokens of (s, a′); None if there is no a′ or it is too long."""
         ids = lesson.proposed.sample.ids if lesson.proposed else None
-        return self.encoder.sampled(lesson.transition.state, ids, group) if ids else None
+        return self.encoder.acted(lesson.transition.state, ids, "policy", group=group) if ids else None
 
     def targets(self, lessons: Sequence[Lesson], fresh: Sequence[TokenSequence]) -> Tensor:
         """Return the targets of Q₁, Q₂, V₁ and V₂ of each lesson, ``[N, 4]``; NaN where one is unknown."""
@@ -115,7 +115,7 @@ def archer_loss(
     """Return the sum of the four mean squared errors + λ L_π, a mean over actions (+ KL)."""
     known_N4 = ~targets_N4[torch.tensor([s.group_id for s in critic], dtype=torch.long)].isnan()
     counts_4, actions = known_N4.sum(0).clamp(min=1), len(policy)
-    mean = partial(losses.aggregate, tokens=tokens(policy))
+    mean = partial(losses.aggregate, tokens=learned_tokens(policy))
 
     def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
         last_BT, first_BT = last_tokens(batch), first_tokens(batch)

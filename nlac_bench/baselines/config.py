@@ -1,6 +1,7 @@
 """The settings of the baselines. This file does not import torch, which keeps help and dry runs fast."""
 
-from typing import Literal, Self
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -8,15 +9,16 @@ from nlac_bench.agents.nlac.config import (
     AverageConfig,
     DrawConfig,
     ImprovementConfig,
-    LanguageCriticConfig,
     LessonConfig,
-    PlayedReadConfig,
     ReadConfig,
-    RefinementConfig,
     ReplayConfig,
 )
 from nlac_bench.errors import ConfigError
 from nlac_bench.learner.config import TrainConfig
+from nlac_bench.learner.transition_cost import TransitionCost
+
+if TYPE_CHECKING:
+    from nlac_bench.learner.learner_config import LearnerConfig
 
 
 class RftConfig(TrainConfig):
@@ -31,7 +33,19 @@ class RftConfig(TrainConfig):
     )
 
 
-class PpoConfig(TrainConfig):
+class HeadsConfig(TrainConfig):
+    """The setting of methods with scalar heads."""
+
+    head_lr: float | None = Field(
+        None, gt=0, description="learning rate of the scalar heads; none: that of the model (lr)"
+    )
+
+    def learner(self, seed: int, **options: Any) -> "LearnerConfig":
+        """See ``TrainConfig.learner``."""
+        return super().learner(seed, head_lr=self.head_lr, **options)
+
+
+class PpoConfig(HeadsConfig):
     """Settings of PPO, with defaults for language models.
 
     ε and c1 are those of Schulman et al. 2017 (table 1: ε = 0.2; table 5: c1 = 1, which they use if policy
@@ -50,6 +64,11 @@ class PpoConfig(TrainConfig):
     value_coef: float = Field(1.0, ge=0, description="weight of the value loss (c1)")
     entropy_coef: float = Field(0.0, ge=0, description="weight of the entropy bonus (c2)")
     num_epochs: int = Field(2, ge=1, description="passes over an iteration's turns")
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is learned: values and old log-probabilities, then ``num_epochs`` passes."""
+        passes = self.num_epochs
+        return TransitionCost(backward={"policy": passes}, forward={"policy": 2}, items=passes)
 
 
 class GrpoConfig(TrainConfig):
@@ -81,6 +100,11 @@ class GrpoConfig(TrainConfig):
         True, description="divide advantages by the group's standard deviation (Liu et al. 2025 do not)"
     )
 
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is learned: old log-probabilities, then ``num_epochs`` passes."""
+        passes = self.num_epochs
+        return TransitionCost(backward={"policy": passes}, forward={"policy": 1}, items=passes)
+
 
 class CandidatesConfig(LessonConfig):
     """Settings of methods that choose one of several actions of the policy."""
@@ -88,7 +112,7 @@ class CandidatesConfig(LessonConfig):
     num_candidates: int = Field(4, ge=1, description="actions of the policy that are compared (N)")
 
 
-class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
+class SacConfig(HeadsConfig, ReplayConfig, AverageConfig, CandidatesConfig):
     """Settings of SAC; ``critic_coef`` is the weight of the Q loss.
 
     A backup reaches one turn, and the moving average limits how fast backups follow each other. The rate is
@@ -120,8 +144,18 @@ class SacConfig(ReplayConfig, AverageConfig, CandidatesConfig):
             )
         return self
 
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is sampled, a′ and the candidates; all are valued without a gradient."""
+        played, candidates = 1 / self.replay_ratio, self.num_candidates
+        return TransitionCost(
+            played=played,
+            answers={"policy": played + 1 + candidates},
+            backward={"policy": 1 + (candidates if self.actor == "softmax" else 1)},
+            forward={"policy": 1 + candidates},
+        )
 
-class ArcherConfig(DrawConfig, AverageConfig):
+
+class ArcherConfig(HeadsConfig, DrawConfig, AverageConfig):
     """Settings of ArCHer; ``critic_coef`` is the weight of the critic's loss. γ and τ are the authors'."""
 
     ANY_TEMPERATURE = False
@@ -136,6 +170,16 @@ class ArcherConfig(DrawConfig, AverageConfig):
     critic_warmup: int = Field(
         0, ge=0, description="gradient steps at the beginning that train the critic alone"
     )
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is sampled, a′, and learned; values of (s, a′), (s′) and, for the policy, again."""
+        played, acts = 1 / self.replay_ratio, 1 / (1 + self.critic_steps)
+        return TransitionCost(
+            played=played,
+            answers={"policy": played + 1},
+            backward={"policy": 1 + acts},
+            forward={"policy": 2 + acts},
+        )
 
 
 class PacsConfig(TrainConfig):
@@ -158,12 +202,24 @@ class PacsConfig(TrainConfig):
         episodes = self.mini_batch_size * self.rollouts_per_task or self.train_batch_size
         return min(episodes, self.train_batch_size) * max(1.0, turns)
 
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is learned: old log-probabilities, and before all steps but the first the present
+        ones."""
+        tasks = self.train_batch_size // self.rollouts_per_task
+        steps = math.ceil(tasks / (self.mini_batch_size or tasks))
+        return TransitionCost(forward={"policy": 2 - 1 / steps})
 
-class AgentPrmConfig(TrainConfig):
+
+class AgentPrmConfig(HeadsConfig):
     """Settings of AgentPRM; γ and β are the authors'."""
 
     gamma: float = Field(0.95, ge=0, le=1, description="discount per turn of the outcome, −1 or 1")
     beta: float = Field(0.03, gt=0, description="factor of the log-ratios in the preference loss")
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what is sampled, two actions, and learned; a pair's scores and log-ratios need three
+        passes."""
+        return TransitionCost(answers={"policy": 3}, backward={"policy": 3}, forward={"policy": 6}, items=2)
 
 
 class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
@@ -173,6 +229,9 @@ class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
     temperature 0.7, two epochs, an aggregator of 70 billion parameters with learners of 8 billion) are scaled
     down, and one model plays all roles.
     """
+
+    MEMORY: ClassVar[int] = 3
+    """Number of newest iterations whose targets train the value role (the paper's buffer)."""
 
     num_futures: int = Field(
         4,
@@ -185,21 +244,19 @@ class NlrlConfig(CandidatesConfig, ImprovementConfig, ReadConfig):
         description="(s, a) per iteration with a value; continuations that are played cost environment steps",
     )
 
-
-class NlqlConfig(LanguageCriticConfig, CandidatesConfig):
-    """Settings of NLQL: those of NLAC's critic, and the number of candidates."""
-
-
-class SelfDistillationConfig(RefinementConfig, PlayedReadConfig):
-    """Settings of Self-Distillation; by default without L1."""
-
-    critic_coef: float = Field(0.0, ge=0, description="weight of L1; 0 does not train the successor model")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.num_refinement_steps > 1:
-            raise ConfigError(
-                f"train.num_refinement_steps = {self.num_refinement_steps}: only the played action has a "
-                "real future, so a refined action cannot be judged again; set it to 1 (or 0)"
-            )
-        return self
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what continuations, values and candidates cost; targets are learned ``MEMORY`` times."""
+        played = max(1.0, self.train_batch_size * turns / self.transitions_per_iteration)
+        more, before = self.num_futures - 1, (turns - 1) / 2
+        return TransitionCost(
+            played=played,
+            further_steps=(before if more else 0) + more * (before + 1),
+            answers={
+                "policy": played + more * before + self.num_candidates,
+                "aggregator": 1,
+                "successor": self.num_candidates,
+                "picker": 1,
+            },
+            backward={"successor": self.MEMORY, "policy": 1},
+            items=self.MEMORY + 1,
+        )

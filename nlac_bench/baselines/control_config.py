@@ -1,11 +1,21 @@
-"""The settings of the controls of NLAC: DRLC, Early Experience and Critique-RL. It does not import torch."""
+"""The settings of NLAC's ablations and controls. This file does not import torch."""
 
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from nlac_bench.agents.nlac.config import FuturesConfig, ImprovementConfig, ShuffleConfig
-from nlac_bench.baselines.config import PpoConfig, RftConfig
+from nlac_bench.agents.nlac.config import (
+    FuturesConfig,
+    ImprovementConfig,
+    LanguageCriticConfig,
+    PlayedReadConfig,
+    RefinementConfig,
+    ShuffleConfig,
+)
+from nlac_bench.baselines.config import CandidatesConfig, PpoConfig, RftConfig
+from nlac_bench.errors import ConfigError
+from nlac_bench.learner.transition_cost import Counts, TransitionCost
 
 
 class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
@@ -21,6 +31,12 @@ class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
         description="reward of a turn whose action the critic calls optimal, and cost of the others (alpha "
         "2); 0 is PPO",
     )
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return the cost of PPO, with a future and a critique of each action."""
+        judged = float(self.verdict_coef > 0)
+        answers: Counts = {"policy": 1, "successor": judged * self.num_nlq_samples, "evaluator": judged}
+        return replace(super().own_cost(turns), answers=answers)
 
 
 class EarlyExperienceConfig(RftConfig):
@@ -40,6 +56,17 @@ class EarlyExperienceConfig(RftConfig):
         le=1,
         description="share of the budget in which answers to the other actions are learned, before imitation",
     )
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return the mean cost of both stages; the expert plays the tasks of an iteration again."""
+        first, tried = self.world_model_share, self.num_alternatives
+        explored, expert = first * tried, float(self.imitates == "expert")
+        return TransitionCost(
+            further_steps=explored + (first * (turns - 1) / 2 if tried else 0) + expert,
+            answers={"policy": 1 + explored},
+            backward={"policy": (items := explored + (1 - first if tried else 1))},
+            items=items,
+        )
 
 
 class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
@@ -67,3 +94,69 @@ class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
     clip_ratio: float = Field(0.2, gt=0, description="bound of the probability ratio (epsilon)")
     num_epochs: int = Field(2, ge=1, description="passes over an iteration's critiques")
     kl_coef: float = Field(0.01, ge=0, description="weight of KL(policy || initial policy)")
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return the mean cost of both stages; in the second one each critique has a refined action."""
+        count, passes, before = self.num_critiques, self.num_epochs, (turns - 1) / 2
+        played = max(1.0, self.train_batch_size * turns / self.transitions_per_iteration)
+        second = 1 - self.stage_one if self.reward == "critique_rl" else 1.0
+        return TransitionCost(
+            played=played,
+            further_steps=second * (before + count * (before + 1)),
+            answers={
+                "policy": played + second * count * before,
+                "successor": self.num_nlq_samples,
+                "evaluator": count,
+                "refiner": second * count,
+            },
+            backward={"evaluator": count * passes, "policy": second * passes},
+            forward={"evaluator": count, "policy": second},
+            items=(count + second) * passes,
+        )
+
+
+class NlqlConfig(LanguageCriticConfig, CandidatesConfig):
+    """Settings of NLQL: those of NLAC's critic, and the number of candidates."""
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what the roles answer: a backup, and a critique of each candidate."""
+        bellman, played, candidates = float(self.backs_up), 1 / self.replay_ratio, self.num_candidates
+        return TransitionCost(
+            played=played,
+            answers={
+                "policy": played + bellman + candidates,
+                "successor": bellman + candidates * self.num_nlq_samples,
+                "backup": bellman,
+                "evaluator": candidates,
+            },
+            backward={"successor": bellman, "policy": 1},
+        )
+
+
+class SelfDistillationConfig(RefinementConfig, PlayedReadConfig):
+    """Settings of Self-Distillation; by default without L1."""
+
+    critic_coef: float = Field(0.0, ge=0, description="weight of L1; 0 does not train the successor model")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.num_refinement_steps > 1:
+            raise ConfigError(
+                f"train.num_refinement_steps = {self.num_refinement_steps}: only the played action has a "
+                "real future, so a refined action cannot be judged again; set it to 1 (or 0)"
+            )
+        return self
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what the roles answer: a critique and a refined action, and a backup if L1 has a weight."""
+        bellman, rounds = float(self.backs_up), self.num_refinement_steps
+        return TransitionCost(
+            answers={
+                "policy": 1 + bellman,
+                "successor": bellman,
+                "backup": bellman,
+                "evaluator": rounds,
+                "refiner": rounds,
+            },
+            backward={"successor": bellman, "policy": 1},
+        )

@@ -24,13 +24,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import replayed
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action
-from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.baselines.control_config import CritiqueRlConfig
 from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.learner import losses
@@ -63,15 +61,11 @@ class Judged(Lesson):
 class CritiqueRL(OnPolicy[CritiqueRlConfig]):
     """Trains critiques by their verdict and by the success of the actions that are refined with them."""
 
-    def __init__(self, resources: Resources[CritiqueRlConfig]) -> None:
-        super().__init__(resources)
-        self.encoder = resources.encoder()
-
     async def prepare(self, episodes: Sequence[Episode]) -> None:
         """Draw played actions; criticise each G times, and in stage 2 refine and continue each."""
         c, seed = self.config, derive_seed(self.resources.seed, self.version, "actions")
         ended = [e for e in episodes if e.terminated]  # the outcome of others is unknown
-        played = [t for e in ended for t in transitions(e, self._env, self._info)]
+        played = [t for e in ended for t in self.transitions(e)]
         drawn = np.random.default_rng(seed).permutation(len(played))[: c.transitions_per_iteration]
         speaker = partial(self.speaking.speaker, self.version)
         self.judged = [Judged(played[i], 1.0, speaker(n), n) for n, i in enumerate(sorted(drawn.tolist()))]
@@ -88,7 +82,7 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
             prompt = self.resources.prompts.evaluator(state, action, read)
             for sample, critique in await x.speaker.critiques(state, action, read, c.num_critiques):
                 right = critique is not None and critique.optimal == x.transition.success
-                x.trials.append(Trial(self.encoder.written(prompt, sample, "critic"), critique, right))
+                x.trials.append(Trial(self.encoder.answer(prompt, sample, "critic"), critique, right))
 
     async def refine(self, x: Judged) -> None:
         """Refine the action with each critique, and let the policy continue a fork after each new action."""
@@ -121,7 +115,6 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
         sequences = [
             replace(s, group_id=n, advantages=[a * m for m in s.loss_mask]) for n, (s, a) in numbered
         ]
-        self.too_long, self.encoder.too_long = self.encoder.too_long, 0
         metrics = self.take_steps(self.epochs(sequences, c.num_epochs), self.loss, max_steps)
         if trials:
             metrics["verdict_accuracy"] = sum(trial.right for _, trial in trials) / len(trials)

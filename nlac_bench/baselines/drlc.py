@@ -19,7 +19,6 @@ import numpy as np
 
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import criticise, predicted, replayed, shuffle
-from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.baselines.control_config import DrlcConfig
 from nlac_bench.baselines.on_policy import rewards_of
 from nlac_bench.baselines.ppo import PPO
@@ -42,7 +41,7 @@ class DRLC(PPO):
             return
         lessons: list[Lesson] = []
         for episode in episodes:
-            for t in transitions(episode, self._env, self._info):
+            for t in self.transitions(episode):
                 lesson = Lesson(t, 1.0, self.speaking.speaker(self.version, len(lessons)))
                 self.judged[id(episode)].append(lesson)
                 lessons.append(lesson)

@@ -23,7 +23,6 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.floors import OracleAgent
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import replayed
-from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.baselines.control_config import EarlyExperienceConfig
 from nlac_bench.baselines.rft import RFT, distinct
 from nlac_bench.learner.batch import TokenSequence
@@ -39,7 +38,6 @@ class EarlyExperience(RFT):
 
     def __init__(self, resources: Resources[Any]) -> None:
         super().__init__(resources)
-        self.encoder = resources.encoder()
         self.sequences: list[TokenSequence] = []
         self.metrics: Metrics = {}
 
@@ -49,7 +47,7 @@ class EarlyExperience(RFT):
         self.metrics = {"predicts": float(predicts)}
         shown = await self.demonstrated(episodes) if c.imitates == "expert" else succeeded(episodes)
         learned = distinct(shown) if c.distinct else shown
-        found = [t for e in learned for t in transitions(e, self._env, self._info)]
+        found = [t for e in learned for t in self.transitions(e)]
         lessons = [Lesson(t, 1.0, self.speaking.speaker(self.version, n), n) for n, t in enumerate(found)]
         observed: list[list[TokenSequence | None]] = [[] for _ in lessons]
 
@@ -60,8 +58,6 @@ class EarlyExperience(RFT):
         imitated = [self.encoder.policy(lesson, lesson.index) for lesson in lessons]
         made = [s for several in observed for s in several] if predicts else imitated
         self.sequences = [s for s in made if s is not None]
-        too_long, self.encoder.too_long = self.encoder.too_long, 0
-        self.too_long += too_long
 
     @property
     def predicts(self) -> bool:
@@ -80,7 +76,7 @@ class EarlyExperience(RFT):
         Raises:
             NlacBenchError: the environment has no oracle.
         """
-        specs = [EpisodeSpec(self._env, e.task_id, e.trial, e.seed) for e in episodes]
+        specs = [EpisodeSpec(self.env, e.task_id, e.trial, e.seed) for e in episodes]
         driver = Driver(OracleAgent(), self.resources.make_env, concurrency=self.resources.concurrency)
         played = [e async for e in driver.run(specs) if isinstance(e, Episode)]
         self.metrics["extra_env_steps"] = float(sum(len(e.turns) for e in played))

@@ -8,7 +8,7 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import Futures, Step, back_up, criticise, fresh, iterate, predicted, read
-from nlac_bench.baselines.config import NlqlConfig
+from nlac_bench.baselines.control_config import NlqlConfig
 from nlac_bench.learner.outputs import Metrics
 from nlac_bench.types import Episode
 

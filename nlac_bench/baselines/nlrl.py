@@ -22,9 +22,6 @@ from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.types import Episode
 
-MEMORY = 3
-"""Number of newest iterations whose targets train the value role (the paper's buffer)."""
-
 
 class NlrlSpeaker(Speaker):
     """A speaker with the roles that NLRL has instead of evaluator and refiner."""
@@ -117,11 +114,11 @@ class NLRL(Monitored[NlrlConfig]):
             lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 
     def valued(self, lessons: Sequence[Lesson]) -> list[Lesson]:
-        """Return the lessons with a value of the newest ``MEMORY`` iterations, in a random order."""
+        """Return the lessons with a value of the newest iterations (``MEMORY``), in a random order."""
         new = {lesson.index for lesson in lessons}
         earlier = [
             Lesson(t, 1.0, self.speaking.speaker(self.replay.iteration, "earlier"), i, str(t.notes["target"]))
-            for i in self.replay.since(self.replay.iteration - MEMORY + 1)
+            for i in self.replay.since(self.replay.iteration - self.config.MEMORY + 1)
             if i not in new and "target" in (t := self.replay.items[i]).notes
         ]
         valued = [*(lesson for lesson in lessons if lesson.target is not None), *earlier]

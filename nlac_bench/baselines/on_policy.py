@@ -1,27 +1,24 @@
 """The base class of algorithms that learn per token from their newest episodes only: RFT, PPO, GRPO and
 plug-ins."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.initial_policy import Mean, kl_to_start
-from nlac_bench.agents.nlac.config import ImprovementConfig
+from nlac_bench.agents.initial_policy import Mean
 from nlac_bench.agents.roles.transition import first_state, walk
+from nlac_bench.agents.trainer import Trainer
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner import losses, share
 from nlac_bench.learner.batch import TokenBatch, TokenSequence
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs, mean_of_steps
-from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest, derive_seed
 from nlac_bench.types import Episode, Turn
 
@@ -30,7 +27,7 @@ IMPORTANCE_CAP = 2.0
 """Largest importance weight of a token's advantage."""
 
 
-class OnPolicy(ABC, Generic[C]):
+class OnPolicy(Trainer[C]):
     """An ``Algorithm`` that learns from new episodes, syncs the weights and discards the episodes.
 
     A subclass implements ``learn``, usually with ``turns`` (episodes as token sequences), ``mini_batches``,
@@ -38,16 +35,6 @@ class OnPolicy(ABC, Generic[C]):
     sequence of prompt and action; the loss mask is 1 on the tokens that the policy sampled. Its ``group_id``
     is its index in the iteration.
     """
-
-    def __init__(self, resources: Resources[C]) -> None:
-        self.resources, self.config, self.learner = resources, resources.config, resources.learner
-        self.version = self.too_long = 0
-        self._env, self._info = resources.env_info()
-        self._format = ChatFormat(resources.tokenizer)
-        c = resources.config
-        improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else None
-        self.speaking = resources.speaking(improvement)
-        self._learned: list[TokenSequence] = []
 
     def __getstate__(self) -> dict[str, object]:
         """Return what the losses read from the algorithm; it is sent to all ranks with each loss."""
@@ -71,8 +58,7 @@ class OnPolicy(ABC, Generic[C]):
         await self.prepare(episodes)
         metrics = await self.resources.learn(lambda: self.learn(episodes, max_steps))
         self.sync()
-        too_long, self.too_long = self.too_long, 0
-        return metrics | {"too_long": float(too_long)} | self.speaking.shares()
+        return metrics | self.too_long() | self.speaking.shares()
 
     async def prepare(self, episodes: Sequence[Episode]) -> None:
         """Ask the roles (``self.speaking``) about ``episodes`` before ``learn``; by default does nothing."""
@@ -87,24 +73,6 @@ class OnPolicy(ABC, Generic[C]):
             f"{type(self).__name__} learns on policy and needs new episodes in every iteration; it cannot "
             "train offline"
         )
-
-    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """Return KL(π ‖ initial π) on the sequences that were trained on last."""
-        return kl_to_start(self.learner, self.config, self._learned)
-
-    def sync(self) -> None:
-        """Copy the weights to the engine, which checks them."""
-        self.version += 1
-        self.resources.push(self.version)
-
-    def save(self, folder: Path) -> dict[str, object]:
-        """Return the version of the weights, the only state of an on-policy algorithm."""
-        return {"version": self.version}
-
-    def load(self, folder: Path, state: Mapping[str, Any]) -> None:
-        """Restore the version of the weights and copy them to the engine."""
-        self.version = int(state["version"])
-        self.resources.push(self.version)
 
     # --- tokens ---------------------------------------------------------------------------------
 
@@ -130,7 +98,7 @@ class OnPolicy(ABC, Generic[C]):
             )
         c = self.config
         if len(prompt) > c.max_prompt_length or len(output) > c.max_response_length or not output:
-            self.too_long += 1
+            self.encoder.too_long += 1
             return None
         mask = [0.0] * len(prompt) + [1.0] * len(output)
         if not self.config.max_staleness:
@@ -151,14 +119,14 @@ class OnPolicy(ABC, Generic[C]):
         the prompts grow. The value at the added token is the value of the state. None if the prompt is too
         long.
         """
-        state, prompts = first_state(self._env, episode.first_observation, self._info), self.resources.prompts
+        state, prompts = first_state(self.env, episode.first_observation, self.info), self.resources.prompts
         prefix_ids = None
-        for _, turn, following in walk(episode, self._env, self._info):
+        for _, turn, following in walk(episode, self.env, self.info):
             state = following
             if prompts.grows and turn.prompt_ids is not None and turn.output_ids is not None:
                 prefix_ids = [*turn.prompt_ids, *turn.output_ids]
         request = SampleRequest(messages=prompts.policy(state).messages, prefix_ids=prefix_ids)
-        ids = self._format.prompt_ids(request)
+        ids = self.encoder.format.prompt_ids(request)
         if len(ids) > self.config.max_prompt_length:
             return None
         return TokenSequence([*ids, ids[-1]], [0.0] * len(ids) + [1.0], group_id=number)
@@ -175,14 +143,10 @@ class OnPolicy(ABC, Generic[C]):
         values_N, numbers_N = what(batch)[own_BT], batch.group_id[own_BT]
         return {s.group_id: values_N[numbers_N == s.group_id] for s in sequences}
 
-    def learned(self, sequences: Sequence[TokenSequence]) -> None:
-        """Note the sequences that are trained on, for ``probe``."""
-        self._learned = list(sequences)
-
     def mini_batches(self, sequences: Sequence[TokenSequence], epoch: int = 0) -> list[TokenBatch]:
         """Shuffle ``sequences`` by seed, iteration and ``epoch``; pack ``mini_batch_size`` of them into each
         batch, or all into one if it is 0."""
-        self.learned(sequences)
+        self.learned = list(sequences)
         key = (self.version, "batches", *([epoch] if epoch else []))
         rng = np.random.default_rng(derive_seed(self.resources.seed, *key))
         order, size = rng.permutation(len(sequences)), self.config.mini_batch_size or max(1, len(sequences))

@@ -14,12 +14,11 @@ from torch import Tensor
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import distillation
-from nlac_bench.agents.nlac.replay_trainer import tokens
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.baselines.config import SacConfig
 from nlac_bench.baselines.scalar_critic import ScalarCritic
 from nlac_bench.learner import losses, share
-from nlac_bench.learner.batch import TokenBatch, TokenSequence, last_tokens
+from nlac_bench.learner.batch import TokenBatch, TokenSequence, last_tokens, learned_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 
 
@@ -57,7 +56,7 @@ class SAC(ScalarCritic[SacConfig, SacLesson]):
         critic = [s for i in targets if (s := self.encoder.played(lessons[i], i)) is not None]
         policy = self.improved(lessons)
         errors_N = torch.zeros(len(lessons))
-        loss = q_loss(self.config, critic, tokens(policy, weighted=True), targets, errors_N)
+        loss = q_loss(self.config, critic, learned_tokens(policy, weighted=True), targets, errors_N)
         metrics = self.descend([*critic, *policy], loss, errors_N)
         self.replay.update(
             [lessons[s.group_id].index for s in critic], [float(errors_N[s.group_id]) for s in critic]

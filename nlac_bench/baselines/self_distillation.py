@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future_of
-from nlac_bench.agents.nlac.monitor import Monitored, shares_of
-from nlac_bench.agents.nlac.nlac import ask, read, replayed, step
+from nlac_bench.agents.nlac.monitor import Monitored
+from nlac_bench.agents.nlac.nlac import ask, read, replayed, shares_of, step
 from nlac_bench.agents.roles.transition import Transition
-from nlac_bench.baselines.config import SelfDistillationConfig
+from nlac_bench.baselines.control_config import SelfDistillationConfig
 from nlac_bench.learner.outputs import Metrics
 from nlac_bench.types import Episode
 

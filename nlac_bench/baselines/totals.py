@@ -67,7 +67,7 @@ def steps_on_totals(
 def _mini_batches(trainer: OnPolicy[Any], units: Sequence[ObjectiveUnit]) -> Iterator[list[ObjectiveUnit]]:
     rng = np.random.default_rng(derive_seed(trainer.resources.seed, trainer.version, "units"))
     order, size = rng.permutation(len(units)), trainer.config.mini_batch_size or max(1, len(units))
-    trainer.learned([s for unit in units for group in unit.groups for s in group])
+    trainer.learned = [s for unit in units for group in unit.groups for s in group]
     for start in range(0, len(order), size):
         yield [units[i] for i in order[start : start + size]]
 

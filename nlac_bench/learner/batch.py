@@ -89,6 +89,11 @@ class TokenBatch:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def tokens(self) -> int:
+        """The number of tokens, without padding."""
+        return int((self.segment_ids != 0).sum())
+
     def mask_of(self, loss: LossName) -> Tensor:
         """Return ``loss_mask`` where the sequence contributes to ``loss``, 0 elsewhere, ``[B, T]``."""
         return self.loss_mask * (self.loss_id == _LOSSES.index(loss))
@@ -143,6 +148,11 @@ def last_tokens(batch: TokenBatch) -> Tensor:
     """Return the mask of actions' last tokens, ``[B, T]``: trained tokens followed by an untrained one."""
     own_BT = batch.loss_mask != 0
     return own_BT & ~torch.cat([own_BT[:, 1:], torch.zeros_like(own_BT[:, :1])], dim=1)
+
+
+def learned_tokens(sequences: Sequence[TokenSequence], weighted: bool = False) -> float:
+    """Return the number of trained tokens in ``sequences``, at least 1; ``weighted`` by their sequences."""
+    return max(1.0, float(sum(sum(s.loss_mask) * (s.weight if weighted else 1.0) for s in sequences)))
 
 
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:

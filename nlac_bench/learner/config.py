@@ -3,12 +3,13 @@
 import re
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from nlac_bench.errors import ConfigError
+from nlac_bench.learner.transition_cost import TransitionCost
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.settings import Settings
 
@@ -157,7 +158,29 @@ class TrainConfig(Settings):
 
     def transitions_per_step(self, turns: float) -> float:
         """Return how many transitions a gradient step learns from if episodes have ``turns`` turns."""
-        return self.mini_batch_size or self.train_batch_size * max(1.0, turns)
+        items = self.mini_batch_size or self.train_batch_size * max(1.0, turns)
+        return items / self.own_cost(turns).items
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what the method computes for each transition that it learns from, without the KL penalty.
+
+        It counts as if every episode and every answer were used, so it is an upper bound for methods that
+        leave some out.
+
+        Args:
+            turns: mean number of turns of an episode.
+        """
+        return TransitionCost()
+
+    def cost(self, turns: float) -> TransitionCost:
+        """Return ``own_cost`` with the forward pass of the initial model that a KL penalty needs."""
+        own = self.own_cost(turns)
+        if not self.kl_coef:
+            return own
+        roles = own.forward.keys() | own.backward.keys()
+        return replace(
+            own, forward={role: own.forward.get(role, 0) + own.backward.get(role, 0) for role in roles}
+        )
 
     @property
     def needs_average(self) -> bool:

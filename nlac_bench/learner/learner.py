@@ -45,6 +45,8 @@ class Learner:
         """Number of tokens of the rows that this rank has computed so far, padding included; for displays."""
         self.computing = False
         """Whether a micro-batch or a step of the optimizer is being computed; for displays."""
+        self.forward_tokens = self.backward_tokens = 0
+        """Tokens of all ranks' sequences that were computed without and with a gradient; see ``passes``."""
         if config.deterministic:
             torch.use_deterministic_algorithms(True)
         seed_everything(config.seed)
@@ -62,7 +64,7 @@ class Learner:
         self.master = dict(self.model.named_parameters())  # shards, even while FSDP gathers
         self.parameters = [p for p in self.master.values() if p.requires_grad]
         self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
-            self.parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
+            self._groups(), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
         )
         self.ema = [local_part(p).detach().clone() for p in self.master.values()] if config.ema else None
         ranks().end()
@@ -82,7 +84,7 @@ class Learner:
             The loss function's metrics and ``loss``, summed over micro-batches and ranks.
         """
         sums: dict[str, Tensor] = {}
-        self.computing = True
+        self.computing, referred = True, False
         micro_batches = self._micro_batches(share.part(batch))
         for i, micro in enumerate(micro_batches):
             # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
@@ -92,12 +94,15 @@ class Learner:
             self.model.set_reshard_after_backward(now)  # type: ignore[operator]
             outputs, on_device = self._forward(micro)
             part, metrics = loss(outputs, on_device)
+            referred |= outputs.referred
             # FSDP averages gradients over ranks, but the parts must be summed.
             ((part + outputs.anchor) * self.mesh.size()).backward()
             for name, value in {"loss": part, **metrics}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + value.detach()
         self._release_gathered()
         self.computing = False
+        self.backward_tokens += batch.tokens
+        self.forward_tokens += batch.tokens * referred
         names = sorted(sums)
         values = self._total(torch.stack([sums[name].float() for name in names]))
         if sums_N is not None:
@@ -122,10 +127,11 @@ class Learner:
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
         lr = self.config.lr_at(self.step)
+        head_lr = lr * (self.config.head_lr or self.config.lr) / self.config.lr
         finite = bool(torch.isfinite(whole))
         if finite:
-            for group in self.optimizer.param_groups:
-                group["lr"] = lr
+            for group, rate in zip(self.optimizer.param_groups, (lr, head_lr), strict=False):
+                group["lr"] = rate
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
@@ -183,16 +189,28 @@ class Learner:
         """Return on rank 0 what ``read`` returns for ``batch``; each rank computes its part."""
         own, width = share.part(batch), batch.ids.shape[1]
         parts = []
-        self.computing = True
+        self.computing, referred = True, False
         try:
             for micro in self._micro_batches(own):
-                values = read(self._forward(micro)[0]).cpu()  # [B, T] or [B, T, H]
+                outputs, _ = self._forward(micro)
+                values = read(outputs).cpu()  # [B, T] or [B, T, H]
+                referred |= outputs.referred
                 missing = (0, 0) * (values.ndim - 2) + (0, width - values.shape[1])
                 parts.append(torch.nn.functional.pad(values, missing))
         finally:
             self._release_gathered()
             self.computing = False
+        self.forward_tokens += batch.tokens * (1 + referred)
         return share.collected(torch.cat(parts)[: len(own)], batch)
+
+    def passes(self) -> dict[str, int]:
+        """Return the tokens of the sequences that all ranks have computed so far, without padding.
+
+        Those of ``forward_backward`` are ``backward_tokens``. Those of other passes, and of the initial model
+        wherever it is computed, are ``forward_tokens``. A beginning that several sequences have in common is
+        counted in each, although a CPU computes it once.
+        """
+        return {"forward_tokens": self.forward_tokens, "backward_tokens": self.backward_tokens}
 
     def _release_gathered(self) -> None:
         """Free the weights that FSDP has gathered; after a change of its shards it must gather them again."""
@@ -257,6 +275,7 @@ class Learner:
     def text_logprobs(self, ids: Sequence[int], prompt_len: int) -> list[float]:
         """Return the log-probabilities of ``ids[prompt_len:]``; a synchronised engine returns the same."""
         mask = [0.0] * prompt_len + [1.0] * (len(ids) - prompt_len)
+        self.forward_tokens -= len(ids)  # checks of pushes are not a cost of the method
         return self.logprobs(one_a_row([TokenSequence(list(ids), mask)]))[0, prompt_len:].tolist()
 
     def named_tensors(self, slot: Slot = "policy") -> Iterable[tuple[str, Tensor]]:
@@ -297,6 +316,14 @@ class Learner:
         reference = PolicyModel(copy.deepcopy(causal_lm, shared)).eval()
         self._shard(reference, checkpointing=False)
         return reference
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """Return the optimizer's groups of parameters: all, or the scalar heads apart."""
+        if self.config.head_lr is None:
+            return [{"params": self.parameters}]
+        heads = list(self.model.heads.parameters())
+        held = {id(p) for p in heads}
+        return [{"params": [p for p in self.parameters if id(p) not in held]}, {"params": heads}]
 
     def _shard(self, model: PolicyModel, checkpointing: bool) -> None:
         """Shard ``model``, whose weights only rank 0 has."""

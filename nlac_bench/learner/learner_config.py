@@ -13,13 +13,15 @@ class LearnerConfig:
 
     ``micro_rows`` is the number of packed rows per forward pass. The learning rate rises linearly from 0
     during ``warmup_steps``; then it is constant. ``heads`` are the scalar heads: what each values, by name. A
-    state's head begins with zeros, an action's with small random weights.
+    state's head begins with zeros, an action's with small random weights. They have the learning rate
+    ``head_lr`` instead of ``lr``, if it is set.
 
     Raises:
         ValueError: ``lora`` is combined with ``ema``, or ``heads`` does not say what a head values.
     """
 
     lr: float = 1e-6
+    head_lr: float | None = None
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0

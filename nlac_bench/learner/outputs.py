@@ -86,6 +86,11 @@ class Outputs:
 
         return self._spread(self._logits.each(kl_m, reference.hidden_MH))
 
+    @property
+    def referred(self) -> bool:
+        """Whether the reference model was computed."""
+        return bool({"reference_logprobs_BT", "reference_kl_BT"} & self.__dict__.keys())
+
     def scalar_BT(self, name: str) -> Tensor:
         """Return the output of the scalar head ``name`` for each token (see ``HeadKind``)."""
         scalar_BT = self._heads_BT[name]

@@ -28,8 +28,8 @@ class Allowance:
     Args:
         budget: of the training.
         tokens: returns the number of tokens generated since training began.
-        generates: expected number of answers per transition, the policy's own included; used until an
-            iteration has been measured.
+        generates: expected number of answers per turn of an episode, the policy's own included; used until
+            an iteration has been measured.
     """
 
     def __init__(self, budget: Budget, tokens: Callable[[], int], generates: float = 1.0) -> None:

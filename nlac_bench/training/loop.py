@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,6 +51,8 @@ class TrainingLoop:
         probe_set: is read at every validation; None if the algorithm has no language critic.
         ahead: plays one iteration ahead; None to play after each update.
         learned: returns the number of tokens that the learner has computed so far, and whether it computes.
+        passes: returns the numbers of tokens that the learner has computed so far, by name (see
+            ``Learner.passes``).
         allowance: keeps iterations within the budget; by default one for ``config.budget``.
         steps: counts the environment steps that the algorithm takes itself.
         keep_going: go on if the critic is unreadable in the first iteration.
@@ -76,6 +78,7 @@ class TrainingLoop:
         allowance: Allowance | None = None,
         steps: StepMeter | None = None,
         learned: Callable[[], tuple[int, bool]] = lambda: (0, False),
+        passes: Callable[[], Mapping[str, int]] = dict,
         keep_going: bool = False,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
@@ -83,7 +86,7 @@ class TrainingLoop:
         self.log, self.on_phase = log, on_phase
         self.stop_requested, self.mismatch = stop_requested, mismatch
         self.logs, self.probe_set, self.ahead = logs, probe_set, ahead
-        self.learned = learned
+        self.learned, self.passes = learned, passes
         self.keep_going = keep_going
         self.budget = Budget.parse(config.budget)
         self.steps = steps or StepMeter()
@@ -122,8 +125,9 @@ class TrainingLoop:
         self.on_phase("playing")
         episodes = await (self.ahead.episodes if self.ahead else self.play)(self.progress.iteration)
         self.on_phase("learning")
-        gap = self.mismatch(episodes)
+        gap, computed = self.mismatch(episodes), self.passes()
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
+        metrics |= {name: float(now - computed[name]) for name, now in self.passes().items()}
         if own := self.steps.taken():
             metrics["extra_env_steps"] = metrics.get("extra_env_steps", 0.0) + own
         self.stopped |= self.stop_requested()

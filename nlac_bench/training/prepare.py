@@ -111,7 +111,9 @@ def make_training(
         keep,
     )  # fmt: skip
     prompts = with_forms(judge.prompts, settings.forms, env.one_line)
-    allowance = Allowance(Budget.parse(settings.budget), engine.generated_tokens, method.generates)
+    cost = settings.cost(env.max_steps)
+    generates = sum(cost.answers.values()) / cost.played
+    allowance = Allowance(Budget.parse(settings.budget), engine.generated_tokens, generates)
     ahead = None
     if settings.max_staleness and config.offline is None:
 
@@ -152,7 +154,7 @@ def make_training(
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
             probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
             allowance=allowance, steps=steps, keep_going=config.keep_going,
-            learned=lambda: (learner.computed_tokens, learner.computing),
+            learned=lambda: (learner.computed_tokens, learner.computing), passes=learner.passes,
         )  # fmt: skip
         yield training
     finally:

@@ -63,7 +63,7 @@ def test_the_reward_model_learns_the_mean_label() -> None:
 
 def offer(prm: AgentPRM, *pairs: tuple[Sample, Sample]) -> None:
     """Let the policy have drawn these actions at the first state of an episode."""
-    (t,) = transitions(episode("t", [1.0]), prm._env, prm._info)
+    (t,) = transitions(episode("t", [1.0]), prm.env, prm.info)
     prm.choices = [VisitedState(t, prm.speaking.speaker("x"), list(pair)) for pair in pairs]
 
 

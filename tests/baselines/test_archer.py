@@ -1,14 +1,19 @@
-"""ArCHer on figures worked by hand: targets, both losses, when the policy is trained, values of a chain."""
+"""ArCHer on figures worked by hand: targets, losses, when the policy is trained; a chain and a grid."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.theory import MOVES, Grid
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.baselines.archer import HEADS, ArCHer, archer_loss
 from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.learner.batch import TokenSequence, pack
@@ -144,3 +149,104 @@ def test_values_travel_back_through_an_episode() -> None:
     found = archer.values([s for i, lesson in enumerate(taught) if (s := archer.fresh(lesson, i))])
     assert found[1].tolist() == pytest.approx([1.0] * 4, abs=0.25)
     assert found[0].tolist() == pytest.approx([0.5] * 4, abs=0.25)
+
+
+class TabularArcher:
+    """ArCHer's targets and advantages in the grid of ``nlac-bench theory``, with tables for heads and policy.
+
+    There is a lesson for each action in each cell, whose a′ is that action. With the weights π(a′ | s), their
+    means are the expectations of which a gradient step takes samples.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, gamma: float) -> None:
+        self.archer: ArCHer = make("archer", gamma=gamma, kl_probe=False)
+        self.grid, self.moves = Grid(("...#.", ".#..G", "..o..")), list(MOVES)
+        cells = self.grid.cells
+        self.q_CA4, self.logits_CA = np.zeros((len(cells), 4, 4)), np.zeros((len(cells), 4))
+        self.target_CA4 = self.q_CA4
+        self.lessons = []
+        for c, cell in enumerate(cells):
+            for a, move in enumerate(self.moves):
+                there, ends, won = self.grid.move(cell, move)
+                state, following = (State("grid", "", (), (), prompt_ids=[n]) for n in (c, 0))
+                if not ends:
+                    following = replace(following, prompt_ids=[cells.index(there)])
+                place = ("grid", 0, 0, 0)  # task, seed, step and version of the weights
+                t = Transition(state, move, float(won), None if ends else following, ends, won, *place)
+                action = Action(move, Sample(move, "stop", ids=[a]))
+                self.lessons.append(Lesson(t, 1.0, self.archer.speaking.speaker(c, a), proposed=action))
+        monkeypatch.setattr(self.archer.encoder, "_prompts", _Unread)
+        monkeypatch.setattr(self.archer, "values", self.values)
+        monkeypatch.setattr(self.archer.learner, "averaged", self.averaged)
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Let ``values`` read the tables of the target."""
+        self.q_CA4, self.target_CA4 = self.target_CA4, self.q_CA4
+        yield
+        self.q_CA4, self.target_CA4 = self.target_CA4, self.q_CA4
+
+    def values(self, sequences: Sequence[TokenSequence]) -> dict[int, torch.Tensor]:
+        """Return Q₁, Q₂, V₁ and V₂ of (cell, action); the V of a cell is stored with each of its actions."""
+        found = {s.group_id: (s.ids[0], s.ids[1] if s.loss == "policy" else 0) for s in sequences}
+        return {n: torch.tensor(self.q_CA4[c, a]) for n, (c, a) in found.items()}
+
+    @property
+    def policy_CA(self) -> np.ndarray[Any, Any]:
+        """π(a | s)."""
+        odds_CA = np.exp(self.logits_CA - self.logits_CA.max(1, keepdims=True))
+        policy: np.ndarray[Any, Any] = odds_CA / odds_CA.sum(1, keepdims=True)
+        return policy
+
+    def iterate(self, lr: float) -> None:
+        """Set the heads to their mean targets and θ̄ to θ, then take a step of REINFORCE on the policy."""
+        fresh = [s for n, lesson in enumerate(self.lessons) if (s := self.archer.fresh(lesson, n))]
+        targets_CA4 = self.archer.targets(self.lessons, fresh).double().numpy().reshape(-1, 4, 4)
+        assert not np.isnan(targets_CA4).any()
+        self.q_CA4 = targets_CA4.copy()
+        mean_C2 = (self.policy_CA[..., None] * targets_CA4[..., 2:]).sum(1)
+        self.q_CA4[..., 2:] = mean_C2[:, None]
+        self.target_CA4 = self.q_CA4
+        advantages_CA = np.array([s.weight for s in self.archer.advantages(fresh)]).reshape(-1, 4)
+        weighed_CA = self.policy_CA * advantages_CA
+        self.logits_CA = self.logits_CA + lr * (
+            weighed_CA - self.policy_CA * weighed_CA.sum(1, keepdims=True)
+        )
+
+
+class _Unread:
+    """Prompts of which no text is needed, because all tokens are known."""
+
+    policy = staticmethod(lambda state: None)
+
+
+def test_q_becomes_that_of_the_policy_in_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact solution is Q = r + γ P π Q, for a uniformly random policy."""
+    tables, gamma = TabularArcher(monkeypatch, gamma=0.5), 0.5
+    for _ in range(50):
+        tables.iterate(lr=0.0)
+    cells, count = tables.grid.cells, len(tables.lessons)
+    system, rewards = np.eye(count), np.zeros(count)
+    for n, (cell, move) in enumerate((cell, move) for cell in cells for move in MOVES):
+        there, ends, won = tables.grid.move(cell, move)
+        rewards[n] = won
+        if not ends:
+            system[n, 4 * cells.index(there) : 4 * cells.index(there) + 4] -= gamma / 4
+    exact = np.linalg.solve(system, rewards)
+    np.testing.assert_allclose(tables.q_CA4[..., 0].flatten(), exact, atol=1e-6)
+    np.testing.assert_allclose(tables.q_CA4[:, 0, 3], exact.reshape(-1, 4).mean(1), atol=1e-6)
+
+
+def test_the_policy_becomes_optimal_in_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """REINFORCE on A = min Q − min V, from a random policy, ends with actions that are optimal by Q*."""
+    tables = TabularArcher(monkeypatch, gamma=0.9)
+    best = tables.grid.optimal_values()
+    best_CA = np.array([[best[cell, move] for move in MOVES] for cell in tables.grid.cells])
+    optimal_CA = best_CA >= best_CA.max(1, keepdims=True) - 1e-9
+    shares = []
+    for _ in range(120):
+        shares.append(float((tables.policy_CA * optimal_CA).sum(1).mean()))
+        tables.iterate(lr=20.0)
+    assert shares[0] < 0.5 and shares[-1] > 0.95
+    chosen_C = tables.logits_CA.argmax(1)
+    assert optimal_CA[np.arange(len(chosen_C)), chosen_C].all()

@@ -297,6 +297,6 @@ def test_the_fixed_words_of_a_form_are_not_learned() -> None:
     prompt = Prompt(({"role": "user", "content": "red"},))
     filled = Filled([False, True, True], {1: [12, 13]})
     sample = Sample("optimal: no", "stop", prompt_ids=[5, 6], ids=[11, 12, 1], filled=filled)
-    s = encoder.written(prompt, sample, "critic")
+    s = encoder.answer(prompt, sample, "critic")
     assert s is not None and list(s.loss_mask) == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert dict(s.restricted) == {3: [12, 13]} and s.loss == "critic"

@@ -71,7 +71,7 @@ def test_turns_that_are_too_long_are_left_out_of_an_episode() -> None:
     pacs: PACS = make("pacs", max_response_length=2, kl_probe=False)
     played = [episode("a", [0.0, 1.0], [1, 3]), episode("a", [0.0], [3])]
     metrics: dict[str, Any] = pacs.learn(played, None)
-    assert metrics["gradient_steps"] == 1 and pacs.too_long == 2
+    assert metrics["gradient_steps"] == 1 and pacs.encoder.too_long == 2
     assert make("pacs", max_response_length=2).learn([episode("a", [0.0], [3])] * 2, None) == {
         "gradient_steps": 0.0, "informative": 0.0, "mean_return": 0.0,
     }  # fmt: skip

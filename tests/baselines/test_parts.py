@@ -15,7 +15,6 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import distillation
-from nlac_bench.agents.nlac.replay_trainer import tokens
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.playout import Playout
@@ -30,7 +29,14 @@ from nlac_bench.baselines.sac import SAC, SacLesson, q_loss
 from nlac_bench.baselines.self_distillation import SelfDistillation, real_future
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.model_defaults import with_defaults
-from nlac_bench.learner.batch import TokenBatch, TokenSequence, first_tokens, last_tokens, pack
+from nlac_bench.learner.batch import (
+    TokenBatch,
+    TokenSequence,
+    first_tokens,
+    last_tokens,
+    learned_tokens,
+    pack,
+)
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
@@ -174,7 +180,7 @@ def test_a_turn_that_did_not_fit_was_never_played() -> None:
     one, other = (sac.transitions(e) for e in (whole, full))
     assert len(one) == len(other) == 1 and one[0].next_state == other[0].next_state
     assert ppo.left_in(whole, 7) == ppo.left_in(full, 7)
-    assert [s is None for s in ppo.turns([full])[0]] == [False, True] and ppo.too_long == 0
+    assert [s is None for s in ppo.turns([full])[0]] == [False, True] and ppo.encoder.too_long == 0
 
 
 def test_ppo_whitens_over_the_whole_iteration() -> None:
@@ -361,7 +367,7 @@ def test_rft_learns_only_what_succeeded() -> None:
 def test_without_kl_no_initial_weights_are_kept(name: str) -> None:
     algorithm = make(name, kl_probe=False)
     sequence = TokenSequence([5, 6, 7, 8], [0.0, 0.0, 1.0, 1.0])
-    algorithm._learned = algorithm._distilled = [sequence]
+    algorithm.learned = [sequence]
     assert algorithm.learner.reference is None
     assert "kl_to_start" not in asyncio.run(algorithm.probe([episode("a", [1.0])][: name == "rft"], False))
     with pytest.raises(ValueError, match="reference=True"):
@@ -430,7 +436,7 @@ def test_sacs_actor_is_the_policy_that_its_targets_evaluate(monkeypatch: pytest.
         chosen = sac.improved([lesson])
         assert lesson.proposed is not None and lesson.proposed.text == "red-1"
         shares[alpha] = [s.weight for s in chosen]
-        loss = q_loss(sac.config, [], tokens(chosen, weighted=True), {}, torch.zeros(1))
+        loss = q_loss(sac.config, [], learned_tokens(chosen, weighted=True), {}, torch.zeros(1))
         found = sac.learner.forward_backward(pack(chosen, 64), loss)["l2"]
         nll = [-sum(sac.learner.text_logprobs(s.ids, int(len(s.ids) - sum(s.loss_mask)))) for s in chosen]
         length = sum(s.weight * sum(s.loss_mask) for s in chosen)

@@ -19,7 +19,7 @@ def test_tables_are_up_to_date(table: str) -> None:
 
 def test_seconds_of_a_stage() -> None:
     one, twice = Setup("", 7e9, 4, 4), Setup("", 14e9, 8, 8)
-    assert one.sampling() == pytest.approx(2 * 7e9 * 869_361 * 12 / (0.1 * 989e12 * 4))
+    assert one.sampling() == pytest.approx(2 * 7e9 * 888_561 * 12 / (0.1 * 989e12 * 4))
     assert one.learning() == pytest.approx(8 * 7e9 * 1_508_322 * 12 / (0.35 * 989e12 * 4))
     assert (one.sampling(), one.learning()) == pytest.approx((twice.sampling(), twice.learning()))
     assert twice.pushing() == pytest.approx(2 * one.pushing())

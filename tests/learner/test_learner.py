@@ -407,3 +407,61 @@ def test_bad_sequences_are_named() -> None:
     assert pack([short, long, short], 8).segment_ids.tolist() == [[1] * 9, [1, 1, 2, 2] + [0] * 5]
     with pytest.raises(ValueError, match="empty list of sequences"):
         pack([], 8)
+
+
+def test_tokens_are_counted_by_pass() -> None:
+    """Without padding; a pass of the initial model counts wherever it is computed, checks of pushes never."""
+
+    def penalised(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        return (outputs.reference_kl_BT * micro.loss_mask).sum(), {}
+
+    given = sequences()
+    batch, count = pack(given, 64), sum(len(s.ids) for s in given)
+    assert batch.ids.numel() > count == batch.tokens
+    learner = Learner(model(), LearnerConfig(lr=1e-3, precision="fp32", reference=True))
+    found = []
+    for compute in (
+        lambda: learner.forward_backward(batch, nll(1.0)),
+        lambda: learner.forward_backward(batch, penalised),
+        lambda: learner.logprobs(batch),
+        lambda: learner.logprobs(batch, "reference"),
+        lambda: learner.text_logprobs(given[0].ids, 1),
+        learner.optim_step,
+    ):
+        before = learner.passes()
+        compute()
+        found.append(tuple((now - before[name]) / count for name, now in learner.passes().items()))
+    assert found == [(0, 1), (1, 1), (1, 0), (2, 0), (0, 0), (0, 0)]
+
+
+def test_heads_may_have_another_learning_rate(tmp_path: Path) -> None:
+    """The first step of AdamW changes each weight by its learning rate. A resumed run goes on bitwise."""
+
+    def loss(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        return ((outputs.scalar_BT("q") - 1) * micro.loss_mask).sum() - outputs.logprobs_BT.sum(), {}
+
+    def parameters(of: Learner) -> dict[str, Tensor]:
+        sharded: Any = of.model.named_parameters()
+        return {n: p.full_tensor().detach().clone() for n, p in sharded}
+
+    config = LearnerConfig(lr=1e-3, head_lr=1e-2, warmup_steps=2, precision="fp32", heads={"q": "action"})
+    batch = pack(sequences(), 64)
+    learner, resumed = Learner(model(), config), Learner(model(), config)
+    before = parameters(learner)
+    for _ in range(2):
+        learner.forward_backward(batch, loss)
+        learner.optim_step()
+        if learner.step == 1:
+            changes = {
+                name: float((now - before[name]).abs().max()) for name, now in parameters(learner).items()
+            }
+            checkpoint.save(learner, tmp_path, lambda folder: {})
+    heads = {name for name in changes if name.startswith("heads.")}
+    assert {name: changes[name] for name in heads} == pytest.approx(dict.fromkeys(heads, 5e-3), rel=1e-3)
+    assert max(change for name, change in changes.items() if name not in heads) == pytest.approx(
+        5e-4, rel=1e-2
+    )
+    checkpoint.load(resumed, tmp_path)
+    resumed.forward_backward(batch, loss)
+    resumed.optim_step()
+    close(parameters(resumed), parameters(learner), atol=0)

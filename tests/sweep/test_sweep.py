@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.cli import app
 from nlac_bench.harness.runs.configuration import ConfigError
 from nlac_bench.harness.runs.folder import RunFolder
@@ -87,6 +88,20 @@ def test_a_sweep_with_a_control_can_start(name: str) -> None:
     pilot = read_sweep(Path(__file__).parents[2] / f"configs/sweeps/{name}.toml")
     check_sweep(pilot)
     assert pilot.settings(list(pilot.cells())[1], None)["train"]["critic_coef"] == 0.0
+
+
+def test_the_miniature_comparison_tunes_every_method_alike() -> None:
+    """The same rates, seed, environment and budget, and no rate or KL penalty of its own."""
+    planned = read_sweep(Path(__file__).parents[2] / "configs/sweeps/miniature.toml")
+    check_sweep(planned)
+    assert sorted(planned.methods) == sorted(BUILT_IN)
+    rates: dict[str, set[float]] = {}
+    for cell in planned.tuning():
+        train = planned.settings(cell, cell.lr)["train"]
+        rates.setdefault(cell.method, set()).add(train["lr"])
+        assert train["budget"] == "steps=20" and BUILT_IN[cell.method].config(train).kl_coef == 0
+    assert set(map(frozenset, rates.values())) == {frozenset(planned.learning_rates)}
+    assert len(planned.learning_rates) == 3
 
 
 def test_every_method_is_tuned_alike_and_takes_the_best_validation(

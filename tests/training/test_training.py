@@ -106,6 +106,7 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     for name in ("l1", "l2", "share_optimal", "share_refined", "buffer_age", "kl_to_start", "train_success"):
         assert name in iterations[-1], name
     for row in iterations:
+        assert row["backward_tokens"] > 0 == row["forward_tokens"]  # not those of the probe kl_to_start
         assert row["push_seconds"] > 0 and math.isfinite(row["push_slope"])
         if not fast_bf16():  # bf16 rounds most of a small update away
             assert row["push_slope"] == pytest.approx(1.0, abs=0.05)

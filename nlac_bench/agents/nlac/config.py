@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from nlac_bench.learner.config import TrainConfig
+from nlac_bench.learner.transition_cost import TransitionCost
 
 
 class LessonConfig(TrainConfig):
@@ -163,3 +164,19 @@ class NlacConfig(LanguageCriticConfig, RefinementConfig):  # type: ignore[misc] 
     def needs_average(self) -> bool:
         """Whether the moving average is used: Monte-Carlo targets are not sampled from it."""
         return self.backs_up and self.backup == "bellman"
+
+    def own_cost(self, turns: float) -> TransitionCost:
+        """Return what the roles answer and what is learned; see ``TrainConfig.own_cost``."""
+        bellman, played = float(self.needs_average), 1 / self.replay_ratio
+        rounds, read = self.num_refinement_steps, self.num_nlq_samples
+        return TransitionCost(
+            played=played,
+            answers={
+                "policy": played + bellman + (self.refine_source == "fresh"),
+                "successor": bellman + rounds * read,
+                "backup": bellman,
+                "evaluator": rounds,
+                "refiner": rounds,
+            },
+            backward={"successor": float(self.backs_up), "policy": 1},
+        )

@@ -111,42 +111,62 @@ class Encoder:
     def _fits(self, prompt: Sequence[int]) -> bool:
         return len(prompt) <= self._limits[0]
 
+    def answer(
+        self,
+        prompt: Prompt,
+        answer: Action | Sample | Sequence[int] | str,
+        loss: LossName,
+        weight: float = 1.0,
+        group: int = 0,
+        prompt_ids: Sequence[int] | None = None,
+    ) -> TokenSequence | None:
+        """Return the sequence of a prompt and an answer in any role; None if it is too long.
+
+        Args:
+            answer: an action or a sample, whose sampled tokens are kept; tokens; or a text, which is
+                tokenised in the form of the role's answers, if they have one.
+            loss: which loss the answer is learned by.
+            prompt_ids: the prompt's tokens, if they are known.
+        """
+        ids, filled = self._answer(prompt, answer)
+        known = prompt_ids or (answer.prompt_ids if isinstance(answer, Sample) else None)
+        asked = list(known) if known else self._prompt_ids(prompt)
+        return self._sequence(asked, ids, weight, group, loss, filled)
+
     def critic(self, lesson: Lesson, group: int) -> TokenSequence | None:
         """Return the sequence of L1 = −log M_θ(d | s, a); None if there is no target or it is too long."""
         if lesson.target is None:
             return None
         prompt = self._prompts.successor(lesson.transition.state, lesson.transition.action)
-        answer, filled = self._filled(prompt, lesson.target)
-        ids = self._prompt_ids(prompt)
-        return self._sequence(ids, answer, lesson.weight, group, "critic", filled)
+        return self.answer(prompt, lesson.target, "critic", lesson.weight, group)
 
     def policy(self, lesson: Lesson, group: int) -> TokenSequence | None:
         """Return the sequence of L2 = −log π_θ(a^r | s); None if there is no action or it is too long."""
-        if lesson.proposed is None:
-            return None
-        state = lesson.transition.state
-        prompt = self._prompts.policy(state)
-        answer = self._answer_ids(prompt, lesson.proposed)
-        return self._sequence(self._state_ids(state, prompt), answer, 1.0, group, "policy")
+        action = lesson.proposed
+        return None if action is None else self.acted(lesson.transition.state, action, "policy", group=group)
 
     def played(self, lesson: Lesson, group: int) -> TokenSequence | None:
         """Return the sequence of the played (s, a), for a scalar critic; None if it is too long."""
         t = lesson.transition
-        prompt = self._prompts.policy(t.state)
-        answer = list(t.action_ids) if t.action_ids else self._text_ids(prompt, t.action)
-        return self._sequence(self._state_ids(t.state, prompt), answer, lesson.weight, group, "critic")
+        return self.acted(t.state, t.action_ids or t.action, "critic", lesson.weight, group)
 
-    def sampled(self, state: State, ids: Sequence[int], group: int) -> TokenSequence | None:
-        """Return the policy's prompt in ``state`` and the sampled tokens ``ids``; None if too long."""
-        prompt = self._state_ids(state, self._prompts.policy(state))
-        return self._sequence(prompt, list(ids), 1.0, group, "policy")
+    def acted(
+        self,
+        state: State,
+        action: Action | Sequence[int] | str,
+        loss: LossName,
+        weight: float = 1.0,
+        group: int = 0,
+    ) -> TokenSequence | None:
+        """Return the sequence of the policy's prompt in ``state`` and an action; see ``answer``."""
+        return self.answer(self._prompts.policy(state), action, loss, weight, group, state.prompt_ids)
 
     def arrived(self, state: State, group: int) -> TokenSequence | None:
         """Return the policy's prompt in ``state`` plus one token; None if it is too long.
 
         The value of a ``state`` head at the added token is the value of the state.
         """
-        prompt = self._state_ids(state, self._prompts.policy(state))
+        prompt = list(state.prompt_ids) if state.prompt_ids else self._prompt_ids(self._prompts.policy(state))
         return self._sequence(prompt, prompt[-1:], 1.0, group, "critic")
 
     def observed(
@@ -171,11 +191,15 @@ class Encoder:
         mask = [0.0] * start + [1.0] * own + [0.0] * end
         return TokenSequence(whole, mask, group_id=group, loss="critic")
 
-    def written(self, prompt: Prompt, sample: Sample, loss: LossName) -> TokenSequence | None:
-        """Return the sequence of a sampled answer in any role; None if it is too long."""
-        ids = list(sample.ids) if sample.ids else self._text_ids(prompt, sample.text)
-        asked = sample.prompt_ids or self._prompt_ids(prompt)
-        return self._sequence(asked, ids, 1.0, 0, loss, sample.filled)
+    def _answer(
+        self, prompt: Prompt, answer: Action | Sample | Sequence[int] | str
+    ) -> tuple[list[int], Filled | None]:
+        """Return the tokens of ``answer``, and if it fills in a form, which of them were chosen."""
+        if isinstance(answer, Action):
+            return self._answer_ids(prompt, answer), None
+        if isinstance(answer, Sample):
+            return (list(answer.ids), answer.filled) if answer.ids else self._filled(prompt, answer.text)
+        return self._filled(prompt, answer) if isinstance(answer, str) else (list(answer), None)
 
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
         """Return the sampled tokens if they encode the action after ``prompt``, else the tokens of its text.
@@ -205,10 +229,6 @@ class Encoder:
         ids: Sequence[int] = tokenizer(written, add_special_tokens=False)["input_ids"]
         assert tokenizer.eos_token_id is not None  # a model that is trained ends its answers
         return [*ids, tokenizer.eos_token_id]
-
-    def _state_ids(self, state: State, prompt: Prompt) -> list[int]:
-        """Return the policy's prompt; its original tokens if they are known."""
-        return list(state.prompt_ids) if state.prompt_ids else self._prompt_ids(prompt)
 
     def _prompt_ids(self, prompt: Prompt) -> list[int]:
         return self.format.prompt_ids(SampleRequest(messages=prompt.messages))

@@ -48,16 +48,19 @@ class Monitored(ReplayTrainer[C, Lesson]):
         pool = [t for e in episodes for t in self.transitions(e)] or self.replay.items
         seed = self.resources.seed, self.replay.iteration
         chosen = np.random.default_rng(derive_seed(*seed, "probes")).permutation(len(pool))
-        lessons = [
-            Lesson(pool[i], 1.0, self.speaking.speaker(self.replay.iteration, "probe", n))
-            for n, i in enumerate(chosen[: self.config.probes])
-        ]
-        await self.speaking.each(lessons, self.read)
+        states = [pool[i] for i in chosen[: self.config.probes]]
+        lessons = await self.read_all(states, self.replay.iteration, "probe")
         metrics = self.accuracy(lessons)
         if deep and isinstance(self.config, PlayedReadConfig):
             metrics |= await self.refinement(lessons)
-        self.speaking.counts.clear()
         return metrics | await super().probe(episodes, deep)
+
+    async def read_all(self, states: Sequence[Transition], *key: object) -> list[Lesson]:
+        """Let the critic read ``states``, with the random numbers of ``key``; the answers are not counted."""
+        lessons = [Lesson(t, 1.0, self.speaking.speaker(*key, n)) for n, t in enumerate(states)]
+        await self.speaking.each(lessons, self.read)
+        self.speaking.counts.clear()
+        return lessons
 
     def accuracy(self, lessons: Sequence[Lesson]) -> Metrics:
         """Return the accuracy of predicted outcomes, and AUCs of predictions and verdicts for the outcome.
@@ -83,19 +86,30 @@ class Monitored(ReplayTrainer[C, Lesson]):
 
     async def refinement(self, lessons: Sequence[Lesson]) -> Metrics:
         """Return success rates of the policy after the played action and after the refined action."""
-        pairs = await asyncio.gather(*(self.continued(x) for x in lessons if changed(x)))
-        reached = [(played.success, better.success) for played, better in pairs if played and better]
+        reached = (await self.continued(lessons)).values()
         metrics: Metrics = {"refined_probes": float(len(reached))}
         if reached:
-            played, better = zip(*reached, strict=True)
-            metrics |= {"played_success": float(np.mean(played)), "refined_success": float(np.mean(better))}
+            successes = [(played.success, better.success) for played, better in reached]
+            metrics["played_success"], metrics["refined_success"] = np.mean(successes, axis=0).tolist()
         return metrics
 
-    async def continued(self, lesson: Lesson) -> tuple[Continued, Continued] | tuple[None, None]:
-        """Return the continuations of the played and the refined action; None if the state cannot be reached.
+    async def continued(
+        self, lessons: Sequence[Lesson], most: int | None = None
+    ) -> dict[int, tuple[Continued, Continued]]:
+        """Continue the played and the refined action of each lesson where they differ, in forks.
 
-        Both continue in forks of the same state, which is reached by playing the episode's actions again.
+        Args:
+            most: number of such lessons, the first ones; by default all.
+
+        Returns:
+            Both continuations by the lesson's number, without those whose state could not be reached.
         """
+        few = [n for n, x in enumerate(lessons) if x.refined not in (None, x.transition.action)][:most]
+        pairs = await asyncio.gather(*(self.both(lessons[n]) for n in few))
+        return {n: pair for n, pair in zip(few, pairs, strict=True) if pair is not None}
+
+    async def both(self, lesson: Lesson) -> tuple[Continued, Continued] | None:
+        """Reach the state by playing the episode's actions again, and continue both actions from there."""
         t = lesson.transition
 
         async def one(fork: TextEnv, action: str) -> Continued:
@@ -106,10 +120,8 @@ class Monitored(ReplayTrainer[C, Lesson]):
         with within(Conversation()):
             env = await self.resources.reached(t)
             if env is None:
-                return None, None
-            both = one(env.fork(), t.action), one(env.fork(), str(lesson.refined))
-            played, better = await asyncio.gather(*both)
-            return played, better
+                return None
+            return await asyncio.gather(one(env.fork(), t.action), one(env.fork(), str(lesson.refined)))
 
     # --- what is stored -------------------------------------------------------------------------
 
@@ -145,43 +157,28 @@ class Monitored(ReplayTrainer[C, Lesson]):
         with both, in forks. The random numbers of a state are the same in all iterations, so that the same
         weights write the same texts.
         """
-        speakers = [self.speaking.speaker("probe set", n) for n in range(len(states))]
-        lessons = [Lesson(t, 1.0, speaker) for t, speaker in zip(states, speakers, strict=True)]
-        await self.speaking.each(lessons, self.read)
+        lessons = await self.read_all(states, "probe set")
         most = self.config.probe_playouts if isinstance(self.config, PlayedReadConfig) else 0
-        few = [n for n, x in enumerate(lessons) if changed(x)][:most]
-        pairs = await asyncio.gather(*(self.continued(lessons[n]) for n in few))
-        played_on = dict(zip(few, pairs, strict=True))
-        self.speaking.counts.clear()
-        records = []
-        for number, lesson in enumerate(lessons):
-            played, better = played_on.get(number, (None, None))
-            texts = self.texts(lesson, iteration)
-            records.append(ProbeRecord(**texts, state=number, played_on=played, refined_on=better))
-        return records
+        pairs = await self.continued(lessons, most)
+        return [
+            ProbeRecord(**self.texts(lesson, iteration), state=n, played_on=played, refined_on=better)
+            for n, lesson in enumerate(lessons)
+            for played, better in [pairs.get(n, (None, None))]
+        ]
 
     def texts(self, lesson: Lesson, iteration: int) -> dict[str, Any]:
         """Return the fields of ``Reading``."""
         t, critique = lesson.transition, lesson.critique
         return {
-            "iteration": iteration,
-            "weight_version": self.version,
-            "task": t.task_id,
-            "trial": t.trial,
-            "seed": t.seed,
-            "step": t.step,
-            "heard": t.state.observation,
-            "played": t.action,
-            "answered": t.answered,
-            "success": t.success,
-            "future": lesson.future,
-            "predicted": self.outcome(lesson),
+            "iteration": iteration, "weight_version": self.version,
+            "task": t.task_id, "trial": t.trial, "seed": t.seed, "step": t.step,
+            "heard": t.state.observation, "played": t.action, "answered": t.answered, "success": t.success,
+            "future": lesson.future, "predicted": self.outcome(lesson),
+            "critique": critique and critique.text, "optimal": critique and critique.optimal,
             "success_probability": lesson.success_probability,
-            "critique": None if critique is None else critique.text,
-            "optimal": None if critique is None else critique.optimal,
-            "optimal_probability": None if critique is None else critique.probability,
+            "optimal_probability": critique and critique.probability,
             "refined": lesson.refined,
-        }
+        }  # fmt: skip
 
     def outcome(self, lesson: Lesson) -> Outcome | None:
         """Return the outcome that the future of ``lesson`` names; None without one."""
@@ -191,20 +188,3 @@ class Monitored(ReplayTrainer[C, Lesson]):
         """Return P("success") of the future of ``lesson``, or 1 or 0 for the outcome that it names."""
         chance = lesson.success_probability
         return float(self.outcome(lesson) == "success") if chance is None else chance
-
-
-def changed(lesson: Lesson) -> bool:
-    """Return whether the refined action differs from the played one."""
-    return lesson.refined not in (None, lesson.transition.action)
-
-
-def shares_of(lessons: Sequence[Lesson]) -> Metrics:
-    """Return the shares of the judged actions that are optimal, and that were changed; empty without any."""
-    judged = [lesson for lesson in lessons if lesson.critique is not None]
-    if not judged:
-        return {}
-    better = [x for x in judged if x.proposed and x.rounds and x.proposed.text != x.first]
-    return {
-        "share_optimal": sum(x.critique.optimal for x in judged if x.critique) / len(judged),
-        "share_refined": len(better) / len(judged),
-    }

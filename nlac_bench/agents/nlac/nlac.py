@@ -16,14 +16,14 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.agents.nlac.config import BackupConfig, LessonConfig, NlacConfig, RefinementConfig
 from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures
-from nlac_bench.agents.nlac.monitor import Monitored, shares_of
-from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer, tokens
+from nlac_bench.agents.nlac.monitor import Monitored
+from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
 from nlac_bench.agents.roles.role_prompts import ExplainingPrompts, RolePrompts
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.learner import losses
-from nlac_bench.learner.batch import TokenBatch
+from nlac_bench.learner.batch import TokenBatch, learned_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.rollout.engines.engine import Sample, Slot
 from nlac_bench.types import Episode
@@ -76,6 +76,16 @@ async def iterate(
     metrics = await trainer.resources.learn(lambda: trainer.steps(lessons, partial(step, trainer)))
     trainer.sync()
     return metrics | trainer.ended(lessons) | shares_of(lessons)
+
+
+def shares_of(lessons: Sequence[Lesson]) -> Metrics:
+    """Return the shares of the judged actions that are optimal, and that were changed."""
+    judged = [lesson for lesson in lessons if lesson.critique is not None]
+    better = [x for x in judged if x.proposed and x.rounds and x.proposed.text != x.first]
+    return {
+        "share_optimal": sum(x.critique.optimal for x in judged if x.critique) / max(1, len(judged)),
+        "share_refined": len(better) / max(1, len(judged)),
+    }
 
 
 async def ask(
@@ -225,7 +235,7 @@ def step(trainer: ReplayTrainer[Any, Lesson], lessons: Sequence[Lesson]) -> Metr
     encoder, nll_N = trainer.encoder, torch.zeros(len(lessons))
     critic = [s for i, x in enumerate(lessons) if (s := encoder.critic(x, group=i)) is not None]
     policy = [s for i, x in enumerate(lessons) if (s := encoder.policy(x, group=i)) is not None]
-    loss = language_loss(trainer.config, tokens(critic), tokens(policy, weighted=True), nll_N)
+    loss = language_loss(trainer.config, learned_tokens(critic), learned_tokens(policy, weighted=True), nll_N)
     metrics = trainer.descend([*critic, *policy], loss, nll_N)
     trainer.replay.update(
         [lessons[s.group_id].index for s in critic],

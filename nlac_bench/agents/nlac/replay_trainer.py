@@ -1,7 +1,6 @@
 """The base class of algorithms that learn lessons about the transitions of a buffer: NLAC, its ablations,
 NLRL, SAC and plug-ins."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -11,18 +10,12 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.initial_policy import kl_to_start
-from nlac_bench.agents.nlac.config import (
-    AverageConfig,
-    DrawConfig,
-    ImprovementConfig,
-    LessonConfig,
-    ReplayConfig,
-)
+from nlac_bench.agents.nlac.config import AverageConfig, DrawConfig, LessonConfig, ReplayConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.roles.speaker import Speaker
-from nlac_bench.agents.roles.transition import Transition, transitions
+from nlac_bench.agents.roles.transition import Transition
+from nlac_bench.agents.trainer import Trainer
 from nlac_bench.learner import share
 from nlac_bench.learner.batch import TokenSequence
 from nlac_bench.learner.outputs import LossFn, Metrics, mean_of_steps
@@ -33,8 +26,8 @@ C = TypeVar("C", bound=LessonConfig)
 L = TypeVar("L", bound=Lesson)
 
 
-class ReplayTrainer(ABC, Generic[C, L]):
-    """An ``Algorithm`` with a replay buffer D; a subclass implements ``update`` with its parts.
+class ReplayTrainer(Trainer[C], Generic[C, L]):
+    """A ``Trainer`` with a replay buffer D; a subclass implements ``update`` with its parts.
 
     One iteration remembers the new episodes, draws transitions from D, asks the roles about them, takes
     gradient steps, and syncs the weights.
@@ -43,31 +36,16 @@ class ReplayTrainer(ABC, Generic[C, L]):
         resources: the learner must have been made with ``ema=True`` if θ̄ is used
             (``TrainConfig.needs_average``).
         lesson: makes the lesson about a drawn transition.
-        speaker_type: makes the speakers of the roles.
     """
 
     def __init__(
         self, resources: Resources[C], lesson: Callable[..., L], speaker_type: type[Speaker] = Speaker
     ) -> None:
-        r, c = resources, resources.config
-        self.resources, self.config, self.learner = r, c, r.learner
-        self.env, self.info = r.env_info()
+        super().__init__(resources, speaker_type)
+        c = resources.config
         priorities = (c.priority_alpha, c.priority_beta) if isinstance(c, ReplayConfig) else (0.0, 1.0)
-        self.replay = Replay(c.replay_capacity, *priorities, derive_seed(r.seed, "replay"))
-        improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else None
-        self.speaking = r.speaking(improvement, speaker_type)
-        self.encoder = resources.encoder()
-        self.version = 0
+        self.replay = Replay(c.replay_capacity, *priorities, derive_seed(resources.seed, "replay"))
         self._lesson = lesson
-        self._distilled: list[TokenSequence] = []
-
-    @abstractmethod
-    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Run one iteration; see ``Algorithm``."""
-
-    def transitions(self, episode: Episode) -> list[Transition]:
-        """Return the transitions that ``episode`` adds to D."""
-        return transitions(episode, self.env, self.info)
 
     def fits(self, transition: Transition) -> bool:
         """Return whether the prompt of a loss is short enough to be trained on."""
@@ -122,8 +100,7 @@ class ReplayTrainer(ABC, Generic[C, L]):
         """Call ``step``, which takes a gradient step, for each mini-batch; return the mean metrics."""
         size = self.config.mini_batch_size
         taken = [step(lessons[start : start + size]) for start in range(0, len(lessons), size)]
-        too_long, self.encoder.too_long = self.encoder.too_long, 0
-        return mean_of_steps([m for m in taken if m is not None]) | {"too_long": float(too_long)}
+        return mean_of_steps([m for m in taken if m is not None]) | self.too_long()
 
     def descend(
         self, sequences: Sequence[TokenSequence], loss: LossFn, sums_N: Tensor | None = None
@@ -135,7 +112,7 @@ class ReplayTrainer(ABC, Generic[C, L]):
         """
         if not sequences:
             return None
-        self._distilled = [s for s in sequences if s.loss == "policy"]
+        self.learned = [s for s in sequences if s.loss == "policy"]
         batch = share.packed(sequences, self.config.row_tokens)
         metrics = self.learner.forward_backward(batch, loss, sums_N) | self.learner.optim_step()
         if self.learner.ema is not None:
@@ -150,27 +127,12 @@ class ReplayTrainer(ABC, Generic[C, L]):
         self.replay.iteration += 1
         return metrics | self.speaking.shares()
 
-    def sync(self) -> None:
-        """Copy θ, and θ̄ if roles are sampled from it, to the engine, which checks them."""
-        self.version += 1
-        self.resources.push(self.version)
-
-    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """Return KL(π ‖ initial π) on the sequences that were distilled last."""
-        return kl_to_start(self.learner, self.config, self._distilled)
-
     def save(self, folder: Path) -> dict[str, object]:
         """Write D into ``folder``; return the version of the weights."""
         self.replay.save(folder / "replay.jsonl.gz")
-        return {"version": self.version}
+        return super().save(folder)
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
         """Restore the state that ``save`` wrote, and copy the learner's weights to the engine."""
         self.replay.load(folder / "replay.jsonl.gz")
-        self.version = int(state["version"])
-        self.resources.push(self.version)
-
-
-def tokens(sequences: Sequence[TokenSequence], weighted: bool = False) -> float:
-    """Return the number of trained tokens in ``sequences``, at least 1; ``weighted`` by their sequences."""
-    return max(1.0, float(sum(sum(s.loss_mask) * (s.weight if weighted else 1.0) for s in sequences)))
+        super().load(folder, state)

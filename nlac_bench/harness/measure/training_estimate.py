@@ -84,20 +84,22 @@ def training_estimate_of(
     budget, size = Budget.parse(settings.budget), parameters_of(local_model(str(config.model)))
     answer = min(answer_tokens, settings.max_response_length)
     prompt = min(prompt_tokens, settings.max_prompt_length)
-    ratio = float(getattr(settings, "replay_ratio", 1.0))  # transitions trained on per new transition
-    per_step = settings.transitions_per_step(turns)
+    cost, per_step = settings.cost(turns), settings.transitions_per_step(turns)
+    answers, with_gradient = sum(cost.answers.values()), sum(cost.backward.values())
+    without_gradient = sum(cost.forward.values())
     learned = {
         "steps": float(budget.amount * per_step),
-        "env_steps": budget.amount * ratio,
-        "tokens": budget.amount / (method.generates * answer),
+        "env_steps": budget.amount / cost.env_steps,
+        "tokens": budget.amount / (answers * answer),
     }[budget.unit]
     steps = max(1, round(learned / per_step))
     batch = settings.train_batch_size
-    episodes = 0 if config.offline else math.ceil(learned / ratio / max(1.0, turns) / batch) * batch
+    episodes = 0 if config.offline else math.ceil(learned * cost.played / max(1.0, turns) / batch) * batch
     validations = 1 + math.ceil(steps / settings.test_freq)
-    generated = learned * method.generates * answer
-    trained = learned * method.learns * (prompt + answer)
-    read = learned * prompt  # an engine with a prefix cache reads a conversation once for all roles
+    generated = learned * answers * answer
+    trained = learned * (with_gradient + without_gradient) * (prompt + answer)
+    # An engine with a prefix cache reads a conversation once for all roles.
+    read = learned * max(1.0, cost.played) * prompt
     counts = (episodes, validations, read)
     if size is None:
         return TrainingEstimate(size, steps, generated, trained, None, None, *counts, None, answer)
@@ -110,7 +112,9 @@ def training_estimate_of(
 
     memory = {gpus: bytes_of(gpus, True, ENGINE_BYTES, "cuda") / 1e9 for gpus in GPUS}
     recomputed = 8 if settings.activation_checkpointing else 6
-    flops = recomputed * size * trained / LEARNER_SHARE + 2 * size * (generated + read) / ENGINE_SHARE
+    operations = recomputed * with_gradient + 2 * without_gradient
+    learning = learned * operations * size * (prompt + answer) / LEARNER_SHARE
+    flops = learning + 2 * size * (generated + read) / ENGINE_SHARE
     hours = flops / PEAK_FLOPS / 3600
     fast, device = _this_machine()
     bf16 = fast if settings.precision == "auto" else settings.precision == "bf16"
