@@ -1,5 +1,6 @@
 """Compares runs, or algorithms by several seeds each: what ``nlac-bench compare`` prints and more."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -56,9 +57,16 @@ class RunsComparison:
             for name, runs in self.sides
         ]
         with canvas() as new:
-            from matplotlib import pyplot  # noqa: F401 - a notebook shows figures once it is imported
 
-            return forest(rows, self.metric).draw(new)
+            class NotebookFigure(new):  # type: ignore[misc, valid-type]
+                """A figure that a notebook shows, also where pyplot was not imported."""
+
+                def _repr_png_(self) -> bytes:
+                    image = io.BytesIO()
+                    self.savefig(image, format="png")
+                    return image.getvalue()
+
+            return forest(rows, self.metric).draw(NotebookFigure)
 
     def to_json(self) -> dict[str, object]:
         """Return the object that ``nlac-bench compare --json`` prints."""
@@ -105,7 +113,7 @@ def compare_sides(
     measured: Metric = "success" if metric == "success" else "reward"
     tasks: TaskChoice = "common" if common else "all"
     runs = [[MeasuredRun.read(fspath(folder)) for folder in side] for side in sides]
-    names = [",".join(map(fspath, side)) for side in sides]
+    names = [",".join(fspath(folder) for folder in side) for side in sides]
     results: Sequence[Comparison | AlgorithmComparison]
     if several:
         a, b = (name if len(name) < 60 else f"{name[:57]}…" for name in names)

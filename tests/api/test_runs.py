@@ -139,6 +139,7 @@ def test_a_comparison_is_drawn(runs: dict[str, Run], tmp_path: Path) -> None:
     figure = nb.compare(runs["oracle"], runs["random"]).plot()
     figure.savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000
+    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
     names = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     assert len(names) == 2 and "oracle" in names[0] and "random" in names[1]
 
@@ -167,10 +168,9 @@ def test_hostile_text_stays_text_in_a_notebook(runs: dict[str, Run], copied: Cal
     manifest["subject"]["agent"] = HOSTILE
     (run.path / "manifest.json").write_text(json.dumps(manifest))
     comparison = nb.compare(run, runs["oracle"])
-    shown = {"run": run, "comparison": comparison, "table": comparison.table}
-    for name, each in shown.items():
-        page = Tags(each._repr_html_())
-        assert page.tags <= {"pre", "table", "tr", "th", "td"}, name
+    for shown in (run._repr_html_(), comparison._repr_html_(), comparison.table._repr_html_()):
+        page = Tags(shown)
+        assert page.tags <= {"pre", "table", "tr", "th", "td"}
         assert "<script>alert(1)<" in page.text
         assert "\u202e" not in page.text
     assert Tags(Table(("a",), ((HOSTILE,),))._repr_html_()).tags == {"table", "tr", "th", "td"}
