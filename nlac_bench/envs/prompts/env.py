@@ -20,7 +20,7 @@ from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import ConfigError, DataError
 from nlac_bench.simulators.math_grader import boxed, default_grader
-from nlac_bench.types import Message, ToolSchema
+from nlac_bench.types import Message, ToolSchema, Usage
 
 _GSM8K = re.compile(r"#### (-?[0-9.,]+)")
 _GSM8K_TAIL = 300
@@ -66,8 +66,7 @@ class PromptsEnv(TextEnv):
     ## Arguments
     * ``data``: the file. Its rows are trained on, and measured unless ``val`` is set.
     * ``val``: a file whose rows are measured.
-    * ``split``: ``"test"`` (default) or ``"train"``; without ``val``, one of the splits that the rows name, if
-      they name several.
+    * ``split``: ``"test"`` (default) or ``"train"``; without ``val``, one of those that the rows name.
     * ``verifier``: URL of the service of style ``verifier_service``.
     * ``sandbox``: URL of the SandboxFusion of style ``code-sandbox``.
     * ``render_mode``: None or ``"ansi"``.
@@ -118,8 +117,8 @@ class PromptsEnv(TextEnv):
             row = next((row for row in rows if row.scorer == scorer), None)
             if row is not None and url is None:
                 raise ConfigError(
-                    f"{file}, row {row.number}, column reward_model.style: its reward needs a service; set the "
-                    f'argument {name} to its URL, as in prompts@{{"data": "FILE", "{name}": "http://…"}}'
+                    f"{file}, row {row.number}, column reward_model.style: its reward needs a service; set "
+                    f'the argument {name} to its URL, as in prompts@{{"data": "FILE", "{name}": "http://…"}}'
                 )
 
     @property
@@ -127,6 +126,10 @@ class PromptsEnv(TextEnv):
         """One, or the limit of the environment that the running row stands for."""
         inner = self._playing()
         return 1 if inner is None else inner.max_steps
+
+    def stored_row(self, task_id: str) -> dict[str, Any]:
+        """Return the row of a task as the file has it, without null values."""
+        return dict(self._rows[task_id].columns)
 
     def _playing(self) -> TextEnv | None:
         return None if self._state is None else self._state.inner
@@ -186,7 +189,8 @@ class PromptsEnv(TextEnv):
         if row.gold not in self._inner:
             self._inner[row.gold] = registry.make_text_env(row.gold)
         inner = self._inner[row.gold].fork()
-        seed = int(self.np_random.integers(2**31))
+        drawn, named = int(self.np_random.integers(2**31)), row.extra.get("seed")
+        seed = named if isinstance(named, int) and 0 <= named < 2**31 else drawn
         observation, _ = await inner.areset(seed=seed, options={"task_id": _inner_task(row, inner)})
         self._state = _Task(row, inner)
         return observation
@@ -210,8 +214,6 @@ class PromptsEnv(TextEnv):
 
 async def _played(inner: TextEnv, action: str) -> Outcome:
     """Take a step in another environment."""
-    from nlac_bench.types import Usage
-
     observation, reward, terminated, truncated, info = await inner.astep(action)
     extra = {name: value for name, value in info.items() if name not in _OUTCOME}
     return Outcome(

@@ -1,6 +1,6 @@
 """Checks the rows of a file of prompts: each becomes a task, or an error that names its row and column."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.prompts.table import read_table
 from nlac_bench.errors import DataError, NlacBenchError
 from nlac_bench.types import Message
+from nlac_bench.untrusted import parse_json
 
 GSM8K = ("openai/gsm8k",)
 MATH = ("lighteval/MATH", "DigitalLearningGmbH/MATH-lighteval", "HuggingFaceH4/MATH-500", "math_dapo", "math",
@@ -46,6 +47,7 @@ class PromptRow:
         gold: the ground truth.
         source: the column ``data_source``.
         extra: the column ``extra_info``.
+        columns: the row as the file has it.
     """
 
     number: int
@@ -57,6 +59,7 @@ class PromptRow:
     gold: Any
     source: str
     extra: Mapping[str, Any]
+    columns: Mapping[str, Any]
 
 
 class _ColumnError(Exception):
@@ -95,7 +98,7 @@ def _plain(number: int, row: Mapping[str, Any]) -> PromptRow:
     split = row.get("split")
     extra = {name: value for name, value in row.items() if name not in ("question", "answer")}
     named = split if isinstance(split, str) else None
-    return PromptRow(number, named, PLAIN_POLICY, (), question, "answer", gold, "", extra)
+    return PromptRow(number, named, PLAIN_POLICY, (), question, "answer", gold, "", extra, row)
 
 
 def _full(number: int, row: Mapping[str, Any]) -> PromptRow:
@@ -115,7 +118,7 @@ def _full(number: int, row: Mapping[str, Any]) -> PromptRow:
     scorer, gold = _reward(row["reward_model"], source)
     split = extra.get("split", row.get("split"))
     named = split if isinstance(split, str) else None
-    return PromptRow(number, named, policy, examples, question, scorer, gold, source, extra)
+    return PromptRow(number, named, policy, examples, question, scorer, gold, source, extra, row)
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:
@@ -193,16 +196,13 @@ def _gold(scorer: str, gold: Any) -> Any:
 
 
 def _cases(gold: Any, column: str) -> dict[str, Any]:
-    from nlac_bench.untrusted import parse_json
-
     if isinstance(gold, str):
         try:
             gold = parse_json(gold.encode("utf-8", "surrogatepass"), finite=True)
         except ValueError as error:
             raise _ColumnError(column, f"is not JSON ({error})") from None
     inputs, outputs = (gold.get(key) if isinstance(gold, dict) else None for key in ("inputs", "outputs"))
-    lists = isinstance(inputs, Sequence) and isinstance(outputs, Sequence) and not isinstance(inputs, str)
-    if not lists or not inputs or len(inputs) != len(outputs):
+    if not isinstance(inputs, list) or not isinstance(outputs, list) or not 0 < len(inputs) == len(outputs):
         raise _ColumnError(column, f"must have lists inputs and outputs of the same length, got {gold!r:.80}")
     return dict(gold)
 

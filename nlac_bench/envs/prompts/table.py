@@ -57,7 +57,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def without_nulls(value: Any) -> Any:
-    """Return ``value`` without keys whose value is null: Arrow gives all structs of a column the same keys."""
+    """Return ``value`` without keys that have null: Arrow gives all structs of a column the same keys."""
     if isinstance(value, dict):
         return {key: without_nulls(each) for key, each in value.items() if each is not None}
     return [without_nulls(each) for each in value] if isinstance(value, list) else value
