@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, Definition] = {
     "score": Definition("compare", "score"),
     "compare": Definition("compare", "compare"),
     "report": Definition("report", "report"),
+    "export": Definition("export", "export"),
     "sweep": Definition("sweep", "sweep"),
     "submit": Definition("entries", "submit"),
     "verify": Definition("entries", "verify"),

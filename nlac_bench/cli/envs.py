@@ -249,7 +249,7 @@ def play(
         require_text(env, name)
         _play_by_hand(env, seed, options)
         return
-    from nlac_bench.cli.run import completed  # slow, and needed only for agents
+    from nlac_bench.api.configure import completed  # slow, and needed only for agents
     from nlac_bench.harness.measure.prepare import prepare
     from nlac_bench.harness.runs.configuration import COMMAND_LINE
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from nlac_bench.api.configure import completed
 from nlac_bench.cli.exit_codes import incomplete
 from nlac_bench.cli.output import JsonFlag, errors, escape, print_json
-from nlac_bench.cli.run import completed
 from nlac_bench.cli.streams import result_stream
 from nlac_bench.cluster.launch import start
 from nlac_bench.cluster.launch.plan import Plan, plan

@@ -6,34 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Protocol
 
 import typer
-from rich.console import Console
-from rich.markup import escape as escape_markup
 from rich.table import Table
 
+from nlac_bench.api.console import console, errors, escape, escape_lines
 from nlac_bench.cli.streams import result_stream
 from nlac_bench.redaction import redact, redactor
-from nlac_bench.visible import escaped, one_line, without_formats
-
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+from nlac_bench.visible import without_formats
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 
 
 _MAX_MESSAGE = 4_000  # a message may quote input of any length
-
-
-def escape(text: str) -> str:
-    """Return ``text`` as one line without secrets, rich markup and invisible characters, safe to print.
-
-    Line breaks are escaped too: a name with a line break would otherwise begin a line of its own.
-    """
-    return escape_markup(one_line(redact(text)))
-
-
-def escape_lines(text: str) -> str:
-    """Return ``text`` as ``escape``, with its lines. Names within must have been escaped already."""
-    return escape_markup(escaped(redact(text)))
 
 
 def print_json(value: Mapping[str, object]) -> None:

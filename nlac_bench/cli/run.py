@@ -2,38 +2,29 @@
 
 import asyncio
 import json
-import re
-import shlex
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from nlac_bench.agents import methods
+from nlac_bench.api.configure import completed, gathered
+from nlac_bench.api.run_files import write_run_files
+from nlac_bench.api.session import SessionResult, play_run, resume_command, start
 from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json, show
-from nlac_bench.cli.progress import RunProgress, TrainProgress, counters_of
-from nlac_bench.cli.run_files import write_run_files
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure import estimate
-from nlac_bench.harness.measure.missing import refuse_missing
-from nlac_bench.harness.measure.model_defaults import default_tasks, with_defaults
-from nlac_bench.harness.measure.new_templates import has_new_templates, play_new, taught_them
-from nlac_bench.harness.measure.play import play
+from nlac_bench.harness.measure.new_templates import has_new_templates, taught_them
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.measure.stored import stored_config
-from nlac_bench.harness.runs import named_agents
-from nlac_bench.harness.runs.configuration import ADVANCED, COMMAND_LINE, Resume, RunConfig, read_config
+from nlac_bench.harness.runs.configuration import ADVANCED, COMMAND_LINE, Resume, RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.harness.runs.trust import as_options, refuse_unrepeated, to_repeat
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.stats.new_templates import NOT_MEASURED, NewTemplates
 from nlac_bench.stats.outcomes import commonest
-from nlac_bench.stats.summary import Summary, summarise
-from nlac_bench.training.untrained import BASE, check_base
+from nlac_bench.stats.summary import summarise
 
 Train = Annotated[
     list[str] | None,
@@ -121,26 +112,20 @@ def run(
         --model Qwen/Qwen2.5-7B-Instruct
       nlac-bench run --config runs/earlier/config.json --seed 1
     """
-    settings: dict[str, Any] = read_config(config) if config else {}
-    if config and config.suffix == ".json":  # the configuration of a run may come from somebody else
-        refuse_unrepeated(settings, options, config, "add to the command:")
-    settings |= {name: value for name, value in options.items() if value is not None}
-    shorthands = {"budget": budget, "replay_ratio": replay_ratio}
-    assigned = _assignments(train or []) | {name: x for name, x in shorthands.items() if x is not None}
-    if assigned:
-        given = settings.get("train") or {}
-        settings["train"] = {**given, **assigned} if isinstance(given, dict) else given  # refused below
-    if request:
-        settings["request"] = {**(settings.get("request") or {}), **_fields(request)}
+    settings = gathered(
+        options,
+        config=config,
+        train=_assignments(train or []),
+        request=_fields(request or []),
+        budget=budget,
+        replay_ratio=replay_ratio,
+    )
     resolved = completed(settings, context.info_name == "eval", str(config or COMMAND_LINE))
     if dry_run:
         show(estimate.estimate_of(resolved), as_json)
         return
-    refuse_missing(resolved)
-    prepared = prepare(resolved)
-    check_base(prepared)
-    folder = out or _default_folder(prepared.config)
-    with prepared.new_run(folder) as writer:
+    prepared, writer = start(resolved, out)
+    with writer:
         _play(prepared, writer, as_json)
 
 
@@ -171,7 +156,7 @@ def resume(
         if as_json:
             print_json(summarise(folder).to_json())
 
-    with resumable(_resume_command(started), print_summary, errors_too=False):
+    with resumable(resume_command(started), print_summary, errors_too=False):
         prepared = prepare(stored_config(started, options))
         if prepared.config.train is not None:
             from nlac_bench.training import checkpoints  # torch takes seconds to import
@@ -208,27 +193,9 @@ def _fields(texts: list[str]) -> dict[str, Any]:
     return fields
 
 
-def completed(settings: dict[str, object], measure_only: bool, source: str) -> RunConfig:
-    """Return ``settings`` with the defaults that depend on other settings."""
-    if isinstance(agent := settings.get("agent"), str) and named_agents.is_method(agent):
-        settings.setdefault("model", "tiny")
-        if measure_only:
-            settings |= {"train": None, "offline": None, "base": None}
-        elif settings.get("train") is None:
-            settings["train"] = {}
-    elif settings.get("train") or settings.get("offline") or settings.get("base"):
-        raise ConfigError(
-            f"agent {settings.get('agent')!r} is not trained, so it has no training settings; "
-            f"agents that are trained: {', '.join(methods.names())}"
-        )
-    return RunConfig.from_mapping(with_defaults(settings), source)
-
-
 def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
     """Play or train, print the results, and exit with code 0 or 3."""
     folder = writer.folder.path
-    if note := default_tasks(writer.folder.config):
-        errors.print(escape(note), soft_wrap=True)
     fatal: list[str] = []
 
     def print_summary() -> None:
@@ -236,128 +203,52 @@ def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
             summary = summarise(folder).to_json()
             print_json(summary | {"commonest_error": summary["commonest_error"] or commonest(fatal)})
 
-    with resumable(_resume_command(writer.folder), print_summary):
+    with resumable(resume_command(writer.folder), print_summary):
         try:
-            if prepared.config.train is not None:
-                _train(prepared, writer, as_json)
-            else:
-                _measure(prepared, writer, as_json)
+            played = asyncio.run(play_run(prepared, writer))
         except NlacBenchError as error:
             fatal.append(f"{type(error).__name__}: {error}")
             raise
+        _print(prepared, folder, played, as_json)
+        if played.incomplete is not None:
+            raise incomplete(played.incomplete, resume_command(writer.folder))
     raise typer.Exit(0)
 
 
-def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
-    folder, planned = writer.folder.path, len(writer.folder.plan)
-    owed = len(writer.owed())
-    errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
-    with RunProgress(writer.folder, counters_of(prepared.agent), prepared.agent) as progress:
-        driver = asyncio.run(play(prepared, writer, progress))
-    if driver.stopped is None:
-        # An interruption leaves it incomplete, and ``resume`` plays the rest.
-        asyncio.run(play_new(prepared, folder))
-    summary = summarise(folder)
-    new = _new_templates(prepared, folder)
+def _print(prepared: Prepared, folder: Path, played: SessionResult, as_json: bool) -> None:
+    """Print the results of a run, and write its report."""
+    measured = prepared.config.train is None or played.training is not None
+    summary, training, new = summarise(folder), played.training, None
+    if measured:
+        new = _new_templates(prepared, folder)
+        if not as_json:
+            show(summary, as_json)
+            if training is not None:
+                console.print(escape_lines(training.to_text()), soft_wrap=True)
+            if new is not None:
+                console.print(escape_lines(new.to_text()), soft_wrap=True)
+    files = write_run_files(prepared, folder, curve=training is not None) if played.reportable else {}
     if not as_json:
-        show(summary, as_json)
-        _print_new(folder)
-    files = write_run_files(prepared, folder) if driver.stopped is None else {}
-    if as_json:
-        print_json(summary.to_json() | new | files)
-    else:
         _name_files(files)
-    if not summary.outcomes.counts.complete:
-        raise incomplete(_why_incomplete(summary, driver.stopped), _resume_command(writer.folder))
-
-
-def _new_templates(prepared: Prepared, folder: Path) -> dict[str, Any]:
-    """Return the part ``test_new`` of what ``--json`` prints; empty where the run has no such split."""
-    if not has_new_templates(prepared):
-        return {}
-    if taught_them(prepared):
-        errors.print("test_new is not measured: the model was taught these templates", soft_wrap=True)
-    found = NewTemplates.read(folder)
-    return {"test_new": dict(NOT_MEASURED) if found is None else found.to_json()}
-
-
-def _print_new(folder: Path) -> None:
-    if found := NewTemplates.read(folder):
-        console.print(escape_lines(found.to_text()), soft_wrap=True)
-
-
-def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
-    from nlac_bench.training.run import train_and_test, trained  # torch takes seconds to import
-
-    folder = writer.folder.path
-    errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
-    with TrainProgress(prepared.config, counters_of(prepared.agent)) as progress:
-        done = asyncio.run(
-            train_and_test(
-                prepared, writer, progress.phase, progress.metrics, progress.training, progress.learner
-            )
-        )
-    result = trained(folder)
-    if result is None or not done:
-        failed, what = (summary := summarise(folder)), "test episodes"
-        if (folder / BASE / "manifest.json").exists() and RunFolder.open(folder / BASE).owed():
-            failed, what = summarise(folder / BASE), "base episodes"  # played before everything else
-        files = write_run_files(prepared, folder) if failed.outcomes.counts.infra_errors else {}
-        if as_json:
-            print_json(summary.to_json() | {"commonest_error": failed.outcomes.commonest_error} | files)
-        else:
-            _name_files(files)
-        raise incomplete(_why_incomplete(failed, None, what), _resume_command(writer.folder))
-    summary = summarise(folder)
-    if not as_json:
-        show(summary, as_json)
-        console.print(escape_lines(result.to_text()), soft_wrap=True)
-        _print_new(folder)
-    new = _new_templates(prepared, folder)
-    files = write_run_files(prepared, folder, curve=True)
-    if as_json:
-        for advice in result.advice():
+        return
+    printed = summary.to_json() | {"commonest_error": played.commonest_error}
+    if training is not None:
+        for advice in training.advice():
             errors.print(advice, soft_wrap=True)
-        print_json(summary.to_json() | result.to_json() | new | files)
-    else:
-        _name_files(files)
+        printed |= training.to_json()
+    if measured and has_new_templates(prepared):
+        printed["test_new"] = dict(NOT_MEASURED) if new is None else new.to_json()
+    print_json(printed | files)
+
+
+def _new_templates(prepared: Prepared, folder: Path) -> NewTemplates | None:
+    """Return the results of the split ``test_new``; None where the run has no such split, or no results."""
+    if has_new_templates(prepared) and taught_them(prepared):
+        errors.print("test_new is not measured: the model was taught these templates", soft_wrap=True)
+    return NewTemplates.read(folder)
 
 
 def _name_files(files: dict[str, str | None]) -> None:
     for name, path in files.items():
         if path is not None:
             console.print(f"{'learning curve' if name == 'curve' else name}: {escape(path)}", soft_wrap=True)
-
-
-def _why_incomplete(summary: Summary, stopped: str | None, what: str = "episodes") -> str:
-    """Return why episodes are still to be played: what stopped the run, and the most frequent error.
-
-    Args:
-        what: names the episodes of ``summary``.
-    """
-    counts = summary.outcomes.counts
-    parts = []
-    if stopped or not counts.infra_errors:
-        recorded = counts.planned - counts.owed - counts.infra_errors
-        parts.append(f"{stopped or 'interrupted'}; {recorded} of {counts.planned} {what} are recorded")
-    if counts.infra_errors:
-        parts.append(
-            f"{counts.infra_errors} of {counts.planned} {what} failed for a reason outside the agent (see "
-            f"errors.jsonl); the most frequent reason: {summary.outcomes.commonest_error}"
-        )
-    return "; ".join(parts)
-
-
-def _resume_command(run: RunFolder) -> str:
-    return shlex.join(["nlac-bench", "resume", str(run.path), *as_options(to_repeat(run.config))])
-
-
-def _default_folder(config: RunConfig) -> Path:
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{config.env.split('@')[0]}-{config.agent}").strip("-")
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    folder = Path("runs") / f"{name}-{stamp}"
-    counter = 2
-    while folder.exists():
-        folder = Path("runs") / f"{name}-{stamp}-{counter}"
-        counter += 1
-    return folder

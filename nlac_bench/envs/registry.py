@@ -35,6 +35,9 @@ BUILTIN = {
 }
 """CLI name → (Gymnasium id, entry point)."""
 
+BUILTIN_WITH_ARGUMENTS = {"prompts": "nlac_bench.envs.prompts:PromptsEnv"}
+"""CLI name → entry point of environments that play a file of the user, and have no Gymnasium id."""
+
 PLUGIN_GROUP = "nlac_bench.envs"
 
 MAX_NAME_CHARS = 500
@@ -193,6 +196,9 @@ def find(name: str) -> EnvEntry:
     if (cli_name := _builtin(name)) is not None:
         env_id = BUILTIN[cli_name][0]
         return EnvEntry(cli_name, env_id, "built-in", _gymnasium_maker(env_id))
+    if name in BUILTIN_WITH_ARGUMENTS:
+        module, _, attribute = BUILTIN_WITH_ARGUMENTS[name].partition(":")
+        return EnvEntry(name, None, "built-in", getattr(importlib.import_module(module), attribute))
     for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
         if point.name == name:
             return _plugin(point)
@@ -208,7 +214,7 @@ def find(name: str) -> EnvEntry:
             what = f"module {module!r} of {name!r} cannot be imported"
             raise UnknownIdError(f"{what}: {described(error)} ({where})") from None
         plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
-        known = ", ".join(sorted({*BUILTIN, *plugged}))
+        known = ", ".join(sorted({*BUILTIN, *BUILTIN_WITH_ARGUMENTS, *plugged}))
         raise UnknownIdError(
             f"no environment is named {name!r} ({_why(module, error)}). Available: {known}, "
             "any Gymnasium id with text observations and actions ('my_pkg:MyEnv-v0'), each also with "
@@ -230,7 +236,7 @@ def is_known(name: str) -> bool:
 
     Other names are those of Gymnasium ids and of modules. Nothing is imported to find out.
     """
-    if _builtin(name) is not None:
+    if _builtin(name) is not None or name in BUILTIN_WITH_ARGUMENTS:
         return True
     return any(point.name == name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
 

@@ -32,8 +32,11 @@ def on_interrupt(handler: Callable[[], None], answer: Callable[[int], str | None
     Args:
         answer: returns the line to print for the n-th signal, or None; called in that thread.
 
-    Must be entered in the main thread.
+    In another thread than the main one, whose handlers belong to the program, nothing is changed.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     loop = asyncio.get_running_loop()
     before = {each: signal.getsignal(each) for each in _SIGNALS}
     arrived, wakeup = socket.socketpair()
@@ -72,8 +75,7 @@ def graceful_interrupt(driver: "Driver", grace: float = 30.0) -> Iterator[None]:
 
     After the first signal no further episode starts, and the running ones have ``grace`` seconds to end; a
     line on standard error says so. The second signal, or the end of that time, drops them. Episodes that were
-    dropped or never started are in ``driver.owed``. Must be entered in the main thread, inside a running
-    event loop.
+    dropped or never started are in ``driver.owed``. Must be entered inside a running event loop.
     """
     loop = asyncio.get_running_loop()
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from nlac_bench.cli.heartbeat import Heartbeat
-from nlac_bench.cli.progress import RunProgress, TrainProgress, counters_of
-from nlac_bench.cli.run import _why_incomplete
+from nlac_bench.api.heartbeat import Heartbeat
+from nlac_bench.api.progress import RunProgress, TrainProgress, counters_of
+from nlac_bench.api.session import why_incomplete
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.seeds import Planned, plan_episodes
@@ -150,7 +150,7 @@ def test_the_time_left_counts_whole_iterations_and_says_when_it_is_over(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("nlac_bench.cli.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("nlac_bench.api.progress.time.monotonic", lambda: now)
     config = RunConfig.from_mapping(
         {"env": "tau_retail", "agent": "nlac", "model": "tiny", "train": {"budget": "env_steps=100"}}, "test"
     )
@@ -229,5 +229,5 @@ def test_the_summary_names_a_context_that_is_too_short(tmp_path: Path) -> None:
 
 def test_an_interrupted_training_says_which_episodes_are_recorded(tmp_path: Path) -> None:
     summary = summarise(a_run(tmp_path / "run", tasks=3, t0_0=True))
-    assert _why_incomplete(summary, None, "base episodes") == "interrupted; 1 of 3 base episodes are recorded"
-    assert _why_incomplete(summary, "run_cost") == "run_cost; 1 of 3 episodes are recorded"
+    assert why_incomplete(summary, None, "base episodes") == "interrupted; 1 of 3 base episodes are recorded"
+    assert why_incomplete(summary, "run_cost") == "run_cost; 1 of 3 episodes are recorded"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from nlac_bench.agents import methods
-from nlac_bench.cli.run import completed
+from nlac_bench.api.configure import completed
 from nlac_bench.cluster.launch import start
 from nlac_bench.cluster.launch.layout import layout
 from nlac_bench.cluster.launch.plan import Command, Plan, plan

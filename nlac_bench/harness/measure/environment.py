@@ -37,7 +37,9 @@ class Environments:
         self.chat, self._env, self._episodes = chat, config.env, config.limit
         self._unplayed: list[gymnasium.Env[str, str]] = []
         arguments: dict[str, object] = {
-            name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
+            name: value
+            for name in ("split", "data", "val", "user")
+            if (value := getattr(config, name)) is not None
         }
         if config.tasks == "clean":
             arguments["tasks"] = "clean"

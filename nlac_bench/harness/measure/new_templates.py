@@ -51,7 +51,8 @@ def new_outline(prepared: Outline) -> Outline | None:
     """Return the plan of the episodes of ``test_new``; None if the run plays none."""
     if not has_new_templates(prepared) or taught_them(prepared):
         return None
-    return outline(prepared.config.changed(split=TEST_NEW, train=None, offline=None, base=None))
+    config = prepared.config.changed(split=TEST_NEW, train=None, offline=None, base=None)
+    return outline(config, registered=prepared.registered)
 
 
 async def play_new(prepared: Prepared, folder: Path) -> Driver | None:

@@ -1,6 +1,6 @@
 """Turns a configuration into a run that can start; everything is checked before the first model call."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from nlac_bench.agents import registry as agents
 from nlac_bench.agents.floors import has_copies
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompts import prompt_files
-from nlac_bench.agents.registry import AgentContext
+from nlac_bench.agents.registry import AgentContext, AgentFactory
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.errors import ConfigError, MissingError
 from nlac_bench.harness.measure.engines import policy_engine
@@ -41,6 +41,8 @@ class Outline:
     environments: Environments
     conditions: dict[str, Any]
     plan: tuple[Planned, ...]
+    registered: bool = field(default=True, kw_only=True)
+    """Whether an agent is found under the name ``config.agent``."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +60,18 @@ class Prepared(Outline):
         )
 
 
-def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
+def outline(config: RunConfig, chat: ChatFn | None = None, *, registered: bool = True) -> Outline:
     """Make the environment, select the tasks and plan the episodes.
 
     Args:
         chat: replaces the model behind the environment's user, oracle or judge.
+        registered: whether ``config.agent`` is a name under which an agent is found, which is checked.
 
     Raises:
         NlacBenchError: the environment cannot be made, or the agent cannot play it or be trained on it.
     """
-    _check_agent(config)
+    if registered:
+        _check_agent(config)
     environments = Environments(config, chat if chat is not None else simulator(config))
     env = environments.measured
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
@@ -95,7 +99,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
             f"--offline: agent {config.agent!r} cannot be trained; leave out --offline or choose a "
             "training algorithm as --agent"
         )
-    return Outline(config, environments, conditions(config, env), plan)
+    return Outline(config, environments, conditions(config, env), plan, registered=registered)
 
 
 def _check_agent(config: RunConfig) -> None:
@@ -116,13 +120,16 @@ def _check_agent(config: RunConfig) -> None:
         agents.make(name, context)  # the message lists all agents
 
 
-def prepare(config: RunConfig) -> Prepared:
+def prepare(config: RunConfig, make_agent: AgentFactory | None = None) -> Prepared:
     """Make the plan (see ``outline``), the agent and its engine.
+
+    Args:
+        make_agent: makes the agent, which then is only called ``config.agent``.
 
     Raises:
         NlacBenchError: as ``outline``, or the engine or the agent cannot be made.
     """
-    planned = outline(config)
+    planned = outline(config, registered=make_agent is None)
     environments, world = planned.environments, planned.environments.measured.played_world
     prompts = prompt_files(config.prompts, environments.measured.prompts)  # before a model is loaded
     engine = None if config.agent in FLOORS else policy_engine(config)
@@ -138,13 +145,14 @@ def prepare(config: RunConfig) -> Prepared:
         make_train_env=environments.make_training_env,
         prompts=prompts,
     )
-    agent = named_agents.make(config.agent, context)
+    agent = named_agents.make(config.agent, context) if make_agent is None else make_agent(context)
     return Prepared(
         config=config,
         environments=environments,
         conditions=planned.conditions,
         plan=planned.plan,
         agent=agent,
+        registered=make_agent is None,
         subject={
             "agent": config.agent,
             "model": config.model,

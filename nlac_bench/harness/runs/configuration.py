@@ -74,7 +74,7 @@ class RunConfig(Settings):
         "Environment: a name, a Gymnasium id, or 'Name@{json}'.",
         first=True,
         resume="repeat",
-        effect="imports code of another package, or writes to a file",
+        effect="imports code of another package, writes to a file, or sends replies to a server",
     )
     agent: str = _option(
         ...,
@@ -84,7 +84,8 @@ class RunConfig(Settings):
         effect="imports code of a module",
     )
     split: str | None = _option(None, "train or test; default: the environment's default, test.")
-    data: str | None = _option(None, "embedded, official, or a folder; default: embedded.")
+    data: str | None = _option(None, "embedded, official, a folder, or (prompts) a file; default: embedded.")
+    val: str | None = _option(None, "File of the rows that are measured, where --data is one to train on.")
     tasks: str | None = _option(None, "Task ids separated by commas, or 'clean' (τ); default: all.")
     limit: int | None = _option(None, "Play only the first N tasks.", ge=1, first=True)
     trials: int = _option(1, "Number of episodes of each task.", ge=1, first=True)

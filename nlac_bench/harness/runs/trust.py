@@ -21,6 +21,9 @@ from nlac_bench.harness.runs.configuration import RunConfig, declared
 _SENT = ("NLAC_BENCH_API_KEY", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """Environment variables that are sent to the server of ``base_url``; the last three by OpenAI's SDK."""
 
+_OUTSIDE = {"recording", "verifier", "sandbox"}
+"""Arguments of environments: a file to which answers are appended, and servers that replies are sent to."""
+
 _EFFECTS: Mapping[str, str] = {
     name: effect
     for name, field in RunConfig.model_fields.items()
@@ -81,13 +84,13 @@ def refuse_unrepeated(
 
 
 def _acts_outside(env: str) -> bool:
-    """Return whether making the environment imports a module by its name, or lets it write to a file."""
+    """Return whether making the environment imports a module by name, or lets it write to a file or send."""
     try:
         name, arguments = envs.parse(env)
     except ValueError:  # reported when the environment is made
         return False
     if envs.is_known(name):
-        return "recording" in arguments  # a file to which twenty_questions appends answers
+        return not _OUTSIDE.isdisjoint(arguments)
     return ":" in name or name in gymnasium.registry
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from nlac_bench.reports.pages.notebook import html_table
 from nlac_bench.reports.pages.svg import GREY, PALETTE, drawing, inline_svg
 from nlac_bench.reports.pages.text import csv_text
+from nlac_bench.stats.tables import render_table
 from nlac_bench.visible import visible
 
 if TYPE_CHECKING:
@@ -46,6 +48,12 @@ class Table:
     def to_csv(self) -> str:
         """Return the table as CSV whose cells a spreadsheet cannot take for formulas."""
         return csv_text(self.header, self.rows)
+
+    def __str__(self) -> str:
+        return render_table(self.header, [[cell_text(cell) for cell in row] for row in self.rows])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.header, [[cell_text(cell) for cell in row] for row in self.rows])
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nlac_bench.errors import ConfigError
-from nlac_bench.reports.figures.figure import Cell, Table
 from nlac_bench.reports.figures.forest import forest
 from nlac_bench.reports.report.outcomes import (
     denominators_section,
@@ -15,6 +14,7 @@ from nlac_bench.reports.report.outcomes import (
     unscored_section,
 )
 from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, as_sentence, sentence
+from nlac_bench.reports.report.pairs import pairs_table
 from nlac_bench.reports.report.references import missing_references
 from nlac_bench.reports.report.reproduce import reproduce_section
 from nlac_bench.reports.report.stored_sweep import COMPARISON
@@ -30,10 +30,8 @@ from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.reports.report.verdicts import algorithms_verdict, pairs_verdict, run_verdict, setting
 from nlac_bench.stats.compare import Comparison, compare_all
 from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
-from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.new_templates import NewTemplates
 from nlac_bench.stats.pairing import Metric, NotComparableError, check_conditions, check_seeds
-from nlac_bench.stats.tables import number, p_text
 
 
 def report_of(arguments: Sequence[str]) -> ReportPage:
@@ -188,30 +186,9 @@ def _compared(
             "The runs did not play the same tasks: what follows compares those that both sides have, and "
             f"leaves out up to {left_out} others. "
         )
-    rows: list[tuple[Cell, ...]] = []
-    notes: list[str] = []
-    for each in result:
-        estimate = Estimate.with_interval(each.difference, each.interval)
-        names = (
-            (each.name_a, each.name_b)
-            if isinstance(each, AlgorithmComparison)
-            else (each.a.name, each.b.name)
-        )
-        adjusted = each.p_adjusted if isinstance(each, Comparison) else each.p_value
-        rows.append((
-            *names, _signed(each.difference), _signed(estimate.low), _signed(estimate.high),
-            p_text(each.p_value), p_text(adjusted), each.verdict, number(each.detectable), each.tasks,
-            each.left_out,
-        ))  # fmt: skip
-        notes += each.notes
-    header = ("A", "B", "A − B", "95 % low", "95 % high", "p", "p (Holm)", "verdict", "found with 80 %",
-              "tasks",              "tasks left out")  # fmt: skip
-    table = NumbersTable("pairs", f"Differences in {metric}", Table(header, tuple(rows)))
+    notes = [note for each in result for note in each.notes]
+    table = NumbersTable("pairs", f"Differences in {metric}", pairs_table(result))
     return prefix + verdict, Section("pairs", "Pairs", tuple(dict.fromkeys(notes)), tables=(table,))
-
-
-def _signed(value: float | None) -> str:
-    return number(value, sign=True)
 
 
 def _progress(subjects: Sequence[ReportSubject]) -> tuple[str, ...]:

@@ -84,6 +84,14 @@ def forest_row(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric,
     )
 
 
+def kind_of(run: RunFolder) -> Kind:
+    """Return which mark the agent of ``run`` has in a forest plot."""
+    agent = run.subject["agent"]
+    if run.subject.get("train") is not None:
+        return "trained"
+    return "oracle" if agent == ORACLE else "floor" if agent in FLOORS else "run"
+
+
 def seeds_note(seeds: int) -> str:
     """Return the note of a row of several seeds: how many, and whether its interval is approximate."""
     return f"({approximate_note(seeds) if is_approximate(seeds) else f'{seeds} seeds'})"
@@ -110,12 +118,8 @@ class Measurement:
         """
         run = RunFolder.open(path)
         base = path / BASE
-        trains = run.subject.get("train") is not None
-        agent = run.subject["agent"]
-        kind: Kind = (
-            "trained" if trains else "oracle" if agent == ORACLE else "floor" if agent in FLOORS else "run"
-        )
-        called = f"trained with {agent}" if trains else agent
+        agent, kind = run.subject["agent"], kind_of(run)
+        called = f"trained with {agent}" if kind == "trained" else agent
         untrained = "untrained model" if name is None else f"{name}: untrained"
         return cls(
             name or called,

@@ -48,6 +48,10 @@ class Grade:
     reason: str
     ms: float
 
+    def __bool__(self) -> bool:
+        """Return whether the answer is right."""
+        return self.correct is True
+
     @property
     def in_another_form(self) -> bool:
         """Whether the answer is right and is not written like the gold answer."""

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from nlac_bench.cli.heartbeat import Heartbeat, Speed, speed_text
-from nlac_bench.cli.output import errors, escape
+from nlac_bench.api.console import errors, escape
+from nlac_bench.api.heartbeat import Heartbeat, Speed, speed_text
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from nlac_bench.cli.output import errors, escape
+from nlac_bench.api.console import errors, escape
 
 EVERY_S = 10.0
 

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from nlac_bench.cli.output import errors, escape
+from nlac_bench.api.console import errors, escape
 from nlac_bench.harness.measure.prepare import Prepared
 
 REPORT = "report.html"
