@@ -10,7 +10,7 @@ import pytest
 from nlac_bench.agents.algorithm import ReadsStates, Resources
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.monitor import shares_of
+from nlac_bench.agents.nlac.nlac import shares_of
 from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent

@@ -79,12 +79,14 @@ async def iterate(
 
 
 def shares_of(lessons: Sequence[Lesson]) -> Metrics:
-    """Return the shares of the judged actions that are optimal, and that were changed."""
+    """Return the shares of the judged actions that are optimal, and that were changed; empty without any."""
     judged = [lesson for lesson in lessons if lesson.critique is not None]
+    if not judged:
+        return {}
     better = [x for x in judged if x.proposed and x.rounds and x.proposed.text != x.first]
     return {
-        "share_optimal": sum(x.critique.optimal for x in judged if x.critique) / max(1, len(judged)),
-        "share_refined": len(better) / max(1, len(judged)),
+        "share_optimal": sum(x.critique.optimal for x in judged if x.critique) / len(judged),
+        "share_refined": len(better) / len(judged),
     }
 
 
