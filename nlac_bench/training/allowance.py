@@ -80,7 +80,8 @@ class Allowance:
     async def learn(self, items: Sequence[T], unit: int, do: Callable[[Sequence[T]], Awaitable[int]]) -> int:
         """Sample the answers that an update needs for ``items``, the transitions that it learns from.
 
-        An update that does so in stages calls this once in each; what later stages cost last time is left.
+        An update that does so in stages calls this once in each; what later stages cost last time is left. The
+        first update leaves half of the budget, since nobody knows yet what later stages cost.
 
         Args:
             unit: number of transitions of a mini-batch.
@@ -93,7 +94,8 @@ class Allowance:
         stage, costs = self._stages[self.progress.iteration], self.progress.costs
         later = [costs.get(f"learn/{number}", 0.0) for number in range(stage + 1, STAGES + 1)]
         name = f"/{stage}" if stage > 1 else ""
-        return await self._in_parts(f"learn{name}", f"mini_batch{name}", items, unit, do, sum(later))
+        reserve = sum(later) if "learn" in costs else self.left() / 2
+        return await self._in_parts(f"learn{name}", f"mini_batch{name}", items, unit, do, reserve)
 
     async def _in_parts(
         self,
