@@ -80,8 +80,8 @@ class Allowance:
     async def learn(self, items: Sequence[T], unit: int, do: Callable[[Sequence[T]], Awaitable[int]]) -> int:
         """Sample the answers that an update needs for ``items``, the transitions that it learns from.
 
-        An update that does so in stages calls this once in each; what later stages cost last time is left. The
-        first update leaves half of the budget, since nobody knows yet what later stages cost.
+        An update that does so in stages calls this once in each; what later stages cost last time is left.
+        The first update leaves half of the budget, since nobody knows yet what later stages cost.
 
         Args:
             unit: number of transitions of a mini-batch.
