@@ -37,6 +37,19 @@ if TYPE_CHECKING:
     from nlac_bench.learner.action_heads import ActionHeads
 
 
+def answers_per_action(refine: int, best_of: int, chooses: str) -> tuple[int, int]:
+    """Return how many prompts are read and how many answers are written for an action at most; for estimates.
+
+    Args:
+        chooses: see ``ComposedAgent.chooses``.
+    """
+    if best_of:
+        reads, writes = {"evaluator": (2, 2), "heads": (1, 0), "picker": (1, 1)}[chooses]
+        once = chooses == "picker"
+        return 1 + reads * best_of + once, (1 + writes) * best_of + once
+    return 1 + 3 * refine, 1 + 3 * refine
+
+
 @dataclass(frozen=True)
 class ComposedAgent:
     """A policy whose actions are refined, or chosen among several, before they are played.

@@ -8,6 +8,7 @@ import pytest
 
 from nlac_bench.harness.measure.weights import weights_sha256
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.leaderboards.submit import derive
 from nlac_bench.rollout.engines.model_files import HEADS
 from tests.cli.command import call, nlac_bench, one_json
 
@@ -71,6 +72,13 @@ def test_a_refined_run_is_resumed_counted_and_compared(tmp_path: Path) -> None:
     assert a == pytest.approx(each) and sum(a.values()) > 1.5 * sum(b.values())
     text = nlac_bench("compare", str(run.path), str(tmp_path / "plain")).stdout
     assert "generated tokens of a test episode" in text and "of a test episode by evaluator" in text
+    derived = derive([run.path], replayed=True)
+    assert not derived.faults and derived.entry.subject.label == "nlac + refine 2"
+    assert "--refine 2" in str(derived.entry.reproduce)
+    lies = {**again[lost["task_id"]], "usage": {**lost["usage"], "evaluator": lost["usage"]["policy"]}}
+    episodes.write_text("".join([*lines[:-1], json.dumps(lies) + "\n"]))
+    assert "of the role 'evaluator'" in str([str(fault) for fault in derive([run.path]).faults])
+
     config = run.path / "config.json"
     config.write_text(config.read_text().replace('"refine": 2', '"refine": 3'))
     done = call("resume", str(run.path))
@@ -83,6 +91,7 @@ def test_prompted_agents_are_composed(tmp_path: Path) -> None:
     assert (
         best["agent"] == "react + best of 2" and RunFolder.open(tmp_path / "best").config["temperature"] == 1
     )
+    assert not derive([tmp_path / "best"], replayed=True).faults
     assert all(
         len(turn["info"].get("composition", {}).get("candidates", ())) <= 2
         for turn in turns(tmp_path / "best")
