@@ -16,7 +16,7 @@ from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.types import Episode, Turn, Usage
+from nlac_bench.types import Episode, Role, Turn, Usage
 
 _SLACK, _SLACK_SHARE = 4, 0.1
 """The excess of a text's tokens over the count that is accepted: a model need not sample the tokens that the
@@ -40,7 +40,7 @@ def faults_of_costs(run: RunFolder) -> Iterator[str]:
     several = run.subject.get("best_of") is not None
     for episode in run.episodes():
         where = _name(episode)
-        spent: dict[str, Usage] = {"policy": Usage()}
+        spent: dict[Role, Usage] = {"policy": Usage()}
         for number, turn in enumerate(episode.turns, 1):
             if turn.role != "policy":
                 continue

@@ -56,9 +56,7 @@ def test_entries_with_short_and_long_ids_stand_on_one_board(tmp_path: Path) -> N
 def test_what_plays_beside_a_policy_is_part_of_its_name(tmp_path: Path) -> None:
     """Entries of a policy alone have the ids that they had before; a family names one of the agents."""
     used = (("policy", 300), ("evaluator", 100))
-    spent = {
-        r: Tokens(calls=1, prompt_tokens=9, completion_tokens=n, cost=0, seconds=0) for r, n in used.items()
-    }
+    spent = {r: Tokens(calls=1, prompt_tokens=9, completion_tokens=n, cost=0, seconds=0) for r, n in used}
     refined = Subject(agent="nlac", model="tiny", refine=2)
     plain = entry("nlac", [False] * 4)
     other = entry("nlac", [True] * 4, subject=refined, cost=Cost(tokens_by_role=spent))
