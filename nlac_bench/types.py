@@ -80,7 +80,8 @@ class Turn:
 
     ``prompt_ids`` and ``output_ids`` are the tokens that the engine read and sampled (None if the server does
     not return them); training uses them as they are and never tokenises ``text`` again. ``logprobs`` are the
-    log-probabilities of ``output_ids`` under the sampling distribution.
+    log-probabilities of ``output_ids`` under the sampling distribution. ``usage`` is that of ``role``, and
+    ``other_usage`` that of the other roles that chose or refined the action (``--best-of``, ``--refine``).
     """
 
     text: str
@@ -94,6 +95,7 @@ class Turn:
     weight_version: int = 0
     usage: Usage = field(default_factory=Usage)
     info: Info = field(default_factory=dict)
+    other_usage: dict[Role, Usage] = field(default_factory=dict)
 
     @property
     def played(self) -> bool:

@@ -12,7 +12,7 @@ import importlib.metadata
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.envs.foreign import ForeignCodeError, load, load_object
@@ -44,6 +44,8 @@ class Method:
         samples_average: whether roles are sampled from the moving average, so that the engine needs a copy.
         off_policy: whether it can learn from another policy's episodes (``--offline``).
         keeps_critiques: whether it has a language critic, whose texts ``nlac-bench critiques`` reads.
+        best_of: what chooses among the actions of ``--best-of``: the verdicts of the role ``evaluator``, the
+            scalar ``heads`` of the kind ``action`` (of several, the smallest counts), or the role ``picker``.
         paper: the publication that describes it.
     """
 
@@ -55,14 +57,33 @@ class Method:
     samples_average: bool = True
     off_policy: bool = False
     keeps_critiques: bool = False
+    best_of: Literal["evaluator", "heads", "picker"] = "picker"
     paper: str = ""
+
+    def __post_init__(self) -> None:
+        if self.best_of == "heads" and not self.action_heads:
+            raise ConfigError(
+                f"method {self.name!r} has best_of='heads', but no head of the kind 'action'; add one to its "
+                "learner, or set another best_of"
+            )
+
+    @property
+    def heads(self) -> Mapping[str, str]:
+        """The scalar heads: what each values, by name."""
+        heads = self.learner.get("heads", {})
+        assert isinstance(heads, Mapping)
+        return heads
+
+    @property
+    def action_heads(self) -> tuple[str, ...]:
+        """The names of the heads that value actions."""
+        return tuple(name for name, kind in self.heads.items() if kind == "action")
 
     @property
     def needs(self) -> list[str]:
         """What it needs beside the policy, with its default settings."""
-        options, heads = self.learner_options(self.config({})), self.learner.get("heads", {})
-        assert isinstance(heads, Mapping)
-        found = [f"scalar head {name} ({kind})" for name, kind in heads.items()]
+        options = self.learner_options(self.config({}))
+        found = [f"scalar head {name} ({kind})" for name, kind in self.heads.items()]
         found += ["moving average of the weights"] if options.get("ema") else []
         found += ["moving average in the engine"] if "target" in self.slots(self.config({})) else []
         return found + (["episodes of the newest policy"] if not self.off_policy else [])
@@ -141,6 +162,7 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_NLAC}.nlac:NLAC",
             settings=f"{_NLAC}.config:NlacConfig",
+            best_of="evaluator",
             learner=_EMA,
             off_policy=True,
             keeps_critiques=True,
@@ -173,6 +195,7 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Haarnoja et al. 2018, arXiv 1801.01290",
             algorithm=f"{_BASELINES}.sac:SAC",
             settings=f"{_BASELINES}.config:SacConfig",
+            best_of="heads",
             learner={**_EMA, "heads": {"q1": "action", "q2": "action"}},
             samples_average=False,  # the learner computes its target values
             off_policy=True,
@@ -183,6 +206,7 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Zhou et al. 2024, arXiv 2402.19446",
             algorithm=f"{_BASELINES}.archer:ArCHer",
             settings=f"{_BASELINES}.config:ArcherConfig",
+            best_of="heads",
             learner={**_EMA, "heads": {"q1": "action", "q2": "action", "v1": "state", "v2": "state"}},
             samples_average=False,  # the learner computes its target values
             off_policy=True,
@@ -208,6 +232,7 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Choudhury 2025, arXiv 2502.10325",
             algorithm=f"{_BASELINES}.agent_prm:AgentPRM",
             settings=f"{_BASELINES}.config:AgentPrmConfig",
+            best_of="heads",
             learner={"heads": {"reward": "action"}},
         ),
         Method(
@@ -216,6 +241,7 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_BASELINES}.self_distillation:SelfDistillation",
             settings=f"{_BASELINES}.control_config:SelfDistillationConfig",
+            best_of="evaluator",
             learner=_EMA,
             off_policy=True,
             keeps_critiques=True,
@@ -226,6 +252,7 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_BASELINES}.nlql:NLQL",
             settings=f"{_BASELINES}.control_config:NlqlConfig",
+            best_of="evaluator",
             learner=_EMA,
             off_policy=True,
             keeps_critiques=True,
@@ -236,6 +263,7 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Cao et al. 2024, arXiv 2401.07382",
             algorithm=f"{_BASELINES}.drlc:DRLC",
             settings=f"{_BASELINES}.control_config:DrlcConfig",
+            best_of="evaluator",
             learner={"heads": {"value": "state"}},
         ),
         Method(
@@ -251,6 +279,7 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Critique-RL, arXiv 2510.24320",
             algorithm=f"{_BASELINES}.critique_rl:CritiqueRL",
             settings=f"{_BASELINES}.control_config:CritiqueRlConfig",
+            best_of="evaluator",
         ),
     )
 }

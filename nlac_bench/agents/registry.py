@@ -3,13 +3,18 @@
 import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from pathlib import Path
+from typing import cast
 
 from nlac_bench.agents import methods
+from nlac_bench.agents.composed import ComposedAgent
 from nlac_bench.agents.floors import floor_agent
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompted import PromptedAgent
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
+from nlac_bench.agents.roles.chat import ChatStyle
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.styles import chat_prompts_for, prompts_for
 from nlac_bench.agents.tool_calling import ToolCallingAgent
 from nlac_bench.envs.foreign import ForeignCodeError, described, load_factory
 from nlac_bench.envs.text_env import TextEnv
@@ -30,6 +35,12 @@ class AgentContext:
     """Makes the environment's training split, on which the action of the floor ``constant`` is searched."""
     prompts: PromptFiles = PACKAGED
     """The prompt files, which the environment and the user may have replaced."""
+    refine: int = 0
+    """How often an action is criticised and refined before it is played; 0 for not at all."""
+    best_of: int = 0
+    """The number of actions of which the best is played; 0 for the first one."""
+    weights: Path | None = None
+    """The folder of the model, whose scalar heads may choose the best; None if it is not on this machine."""
 
     def required_engine(self, name: str) -> Engine:
         """Return the engine.
@@ -58,18 +69,11 @@ def make(name: str, context: AgentContext) -> Agent:
     if name in FLOORS:
         return _floor(name, context)
     if name in ("react", "act"):
-        style = cast(Literal["react", "act"], name)
-        return PromptedAgent(style, context.required_engine(name), context.sampling, prompts=context.prompts)
+        return _prompted(cast(ChatStyle, name), context)
     if name == "tool_calling":
         return ToolCallingAgent(context.required_engine(name), context.sampling, prompts=context.prompts)
     if name in methods.names():
-        methods.find(name)  # raises UnknownIdError for a plug-in that cannot be used
-        from nlac_bench.agents.roles.policy_agent import PolicyAgent
-        from nlac_bench.agents.roles.styles import prompts_for
-
-        engine = context.required_engine(name)
-        prompts = prompts_for(tokenizer_of(engine), context.prompts)
-        return PolicyAgent(engine, prompts, context.sampling, name=name)
+        return trained(name, methods.find(name), context)
     points = importlib.metadata.entry_points(group=PLUGIN_GROUP)
     for point in points:
         if point.name == name:
@@ -77,6 +81,34 @@ def make(name: str, context: AgentContext) -> Agent:
     plugged = {point.name for point in points}
     known = ", ".join([*FLOORS, *PROMPTED, *methods.names(), *sorted(plugged)])
     raise UnknownIdError(f"no agent is named {name!r}; the agents are {known}")
+
+
+def trained(name: str, method: methods.Method, context: AgentContext) -> PolicyAgent | ComposedAgent:
+    """Make the agent ``name``, which plays the policy of a training method.
+
+    Raises:
+        NlacBenchError: there is no engine, or the heads of the weights are damaged.
+    """
+    engine = context.required_engine(name)
+    prompts = prompts_for(tokenizer_of(engine), context.prompts)
+    policy = PolicyAgent(engine, prompts, context.sampling, name=name)
+    if not (context.refine or context.best_of):
+        return policy
+    agent = ComposedAgent(policy, prompts, context.refine, context.best_of, method)
+    return agent if context.weights is None else agent.with_weights(context.weights)
+
+
+def _prompted(name: ChatStyle, context: AgentContext) -> Agent:
+    """Make an agent that is prompted in text. Its policy's prompt is in natural language for every model; the
+    other roles have the style that the model was taught."""
+    engine = context.required_engine(name)
+    if not (context.refine or context.best_of):
+        return PromptedAgent(name, engine, context.sampling, prompts=context.prompts)
+    tokenizer = tokenizer_of(engine)
+    prompts = chat_prompts_for(tokenizer, context.prompts, name)
+    policy = PolicyAgent(engine, prompts, context.sampling, name=name)
+    roles = prompts_for(tokenizer, context.prompts, name)
+    return ComposedAgent(policy, roles, context.refine, context.best_of)
 
 
 def plugin(point: importlib.metadata.EntryPoint) -> AgentFactory:

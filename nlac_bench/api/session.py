@@ -17,7 +17,7 @@ from nlac_bench.harness.measure.new_templates import play_new
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.runs.configuration import RunConfig
-from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.folder import RunFolder, label_of
 from nlac_bench.harness.runs.trust import as_options, to_repeat
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.stats.summary import Summary, summarise
@@ -146,7 +146,8 @@ def resume_command(run: RunFolder) -> str:
 
 
 def _default_folder(config: RunConfig) -> Path:
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{config.env.split('@')[0]}-{config.agent}").strip("-")
+    agent = label_of({"agent": config.agent, **config.composition})
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{config.env.split('@')[0]}-{agent}").strip("-")
     stamp = time.strftime("%Y%m%d-%H%M%S")
     folder = Path("runs") / f"{name}-{stamp}"
     counter = 2

@@ -13,8 +13,7 @@ read after them. The authors train another model on the rollouts of an iteration
 for thousands of steps each. Their script multiplies the outcome by γ to the power t from the start of an
 episode; here it is the return-to-go. Pairs with equal scores are left out; theirs takes the first action as
 a⁺. Episodes that were cut have no outcome and no targets. All actions are sampled with ``temperature``
-(theirs: 0.3 in episodes, 0.7 for pairs). Only the policy is measured; the authors also test the best of N
-actions by r.
+(theirs: 0.3 in episodes, 0.7 for pairs). ``--best-of N`` tests the best of N actions by r, as the authors do.
 """
 
 import math

@@ -13,8 +13,7 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future_of
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import step
-from nlac_bench.agents.roles.role_prompts import ComparingPrompts
-from nlac_bench.agents.roles.speaker import Speaker, decoded, whole
+from nlac_bench.agents.roles.speaker import ComparingSpeaker
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.baselines.config import NlrlConfig
 from nlac_bench.errors import NlacBenchError
@@ -23,33 +22,12 @@ from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.types import Episode
 
 
-class NlrlSpeaker(Speaker):
-    """A speaker with the roles that NLRL has instead of evaluator and refiner."""
-
-    _prompts: ComparingPrompts
-
-    async def aggregate(self, state: State, action: str, futures: Sequence[str]) -> str | None:
-        """Sample the language value of (s, a) from its futures; None if the answer cannot be parsed."""
-        prompt = self._prompts.aggregator(state, action, futures)
-        (sample,) = await self._ask(prompt, "aggregator")
-        value = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
-        return value if self._readable("aggregator", value, sample, prompt) else None
-
-    async def pick(self, state: State, candidates: Sequence[tuple[str, str]]) -> int | None:
-        """Sample a choice among (action, value) pairs; return its index, or None if it cannot be parsed."""
-        prompt = self._prompts.picker(state, candidates)
-        (sample,) = await self._ask(prompt, "picker")
-        text = decoded(prompt, sample) if whole(sample) else ""
-        index = self._prompts.parse_pick(text, len(candidates))
-        return index if self._readable("picker", index, sample, prompt) else None
-
-
 class NLRL(Monitored[NlrlConfig]):
     """Learns on policy: the value role's target is an aggregation of continuations, the policy's target is
     the best of several actions by the value role that has learned from them."""
 
     def __init__(self, resources: Resources[NlrlConfig]) -> None:
-        super().__init__(resources, NlrlSpeaker)
+        super().__init__(resources, ComparingSpeaker)
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
         """Run one iteration: evaluate new (s, a), train the value role, improve, train the policy.
@@ -98,7 +76,7 @@ class NLRL(Monitored[NlrlConfig]):
         The rest of the episode is the first one, as in the paper's code, and the others are played. Those
         that were cut are left out, because their outcome is unknown.
         """
-        assert isinstance(lesson.speaker, NlrlSpeaker)
+        assert isinstance(lesson.speaker, ComparingSpeaker)
         t = lesson.transition
         futures = real_future_of(t)
         missing = range(len(futures), self.config.num_futures)
@@ -135,7 +113,7 @@ class NLRL(Monitored[NlrlConfig]):
         As in the paper (algorithm 3) and its code, equal actions are counted, each is valued once, and the
         picker reads them in the order of their counts, the most frequent first.
         """
-        assert isinstance(lesson.speaker, NlrlSpeaker)
+        assert isinstance(lesson.speaker, ComparingSpeaker)
         state: State = lesson.transition.state
         drawn = [await lesson.speaker.act(state) for _ in range(self.config.num_candidates)]
         sampled = [action for action in drawn if action is not None]

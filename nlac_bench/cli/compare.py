@@ -38,10 +38,8 @@ def score(
     if by is None:
         show(summarise(run_folder), as_json)
         return
-    conditions, subject = run_folder.conditions, run_folder.subject
-    rescored = summary_of(
-        rescore(run_folder, by), str(folder), f"{conditions['env']} ({by})", subject["agent"]
-    )
+    env = f"{run_folder.conditions['env']} ({by})"
+    rescored = summary_of(rescore(run_folder, by), str(folder), env, run_folder.label)
     show(rescored, as_json)
 
 

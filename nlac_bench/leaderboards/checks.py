@@ -201,6 +201,8 @@ def _given_subject(run: RunFolder, config: RunConfig) -> dict[str, object]:
             "max_tokens": config.max_tokens if sampled else None,
             "train": None if config.train is None else config.train.subject(),
             "offline": config.offline,
+            "refine": config.refine,
+            "best_of": config.best_of,
         }
     )
 

@@ -16,7 +16,7 @@ from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.types import Episode, Turn, Usage
+from nlac_bench.types import Episode, Role, Turn, Usage
 
 _SLACK, _SLACK_SHARE = 4, 0.1
 """The excess of a text's tokens over the count that is accepted: a model need not sample the tokens that the
@@ -37,22 +37,26 @@ def faults_of_costs(run: RunFolder) -> Iterator[str]:
     total = 0
     if run.subject.get("engine") is None:
         yield "no engine is stated, from which the agent sampled"
+    several = run.subject.get("best_of") is not None
     for episode in run.episodes():
         where = _name(episode)
-        spent = Usage()
+        spent: dict[Role, Usage] = {"policy": Usage()}
         for number, turn in enumerate(episode.turns, 1):
             if turn.role != "policy":
                 continue
-            spent += turn.usage
+            for role, usage in (("policy", turn.usage), *turn.other_usage.items()):
+                spent[role] = spent.get(role, Usage()) + usage
             if turn.played and turn.text and turn.usage.calls < 1:
                 yield f"{where}: the action of turn {number} was made without a call of the model"
-            if fault := _fault_of_ids(turn):
+            if fault := _fault_of_ids(turn, several):
                 yield f"{where}: turn {number} has {fault}"
-        stated = episode.usage.get("policy", Usage())
-        counts = [(u.calls, u.prompt_tokens, u.completion_tokens) for u in (spent, stated)]
-        if counts[0] != counts[1]:
-            yield f"{where}: {counts[1]} calls and tokens are stated, {counts[0]} follow from its turns"
-        total += spent.completion_tokens
+        for role, usage in spent.items():
+            stated = episode.usage.get(role, Usage())
+            found, told = ((u.calls, u.prompt_tokens, u.completion_tokens) for u in (usage, stated))
+            if found != told:
+                of = "" if role == "policy" else f" of the role {role!r:.200}"
+                yield f"{where}: {told} calls and tokens{of} are stated, {found} follow from its turns"
+        total += spent["policy"].completion_tokens
     if not total:
         yield "no token was generated in any episode; the server must report the tokens of its replies"
 
@@ -92,15 +96,18 @@ def faults_of_tokens(run: RunFolder, tokenizer: Tokenizer) -> Iterator[str]:
                 yield f"{_name(episode)}: turn {number} has {fault}"
 
 
-def _fault_of_ids(turn: Turn) -> str | None:
+def _fault_of_ids(turn: Turn, several: bool) -> str | None:
+    """Return a fault if other tokens are counted than were sampled; with ``several`` samples, fewer."""
     counted = turn.usage.completion_tokens
     if turn.output_ids is None or turn.usage.calls != 1 or len(turn.output_ids) == counted:
+        return None
+    if several and len(turn.output_ids) < counted:
         return None
     return f"{len(turn.output_ids)} sampled tokens, and states {counted}"
 
 
 def _fault_of_text(turn: Turn, tokenizer: Tokenizer) -> str | None:
-    counted = turn.usage.completion_tokens
+    counted = sum(u.completion_tokens for u in (turn.usage, *turn.other_usage.values()))
     text = str(turn.info.get("full_text", turn.text))
     needed = len(tokenizer(text, add_special_tokens=False)["input_ids"])
     if needed > math.ceil(counted * (1 + _SLACK_SHARE)) + _SLACK:

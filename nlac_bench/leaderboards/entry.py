@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from nlac_bench.agents.names import FLOORS
+from nlac_bench.harness.runs.folder import label_of
 from nlac_bench.stats.seed_errors import is_approximate
 from nlac_bench.types import SHAPED
 
@@ -57,9 +58,9 @@ class EntryPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-def _without(content: dict[str, Any], name: str) -> dict[str, Any]:
-    """Leave out a field that earlier versions did not have, so that ids of entries without it stay."""
-    return content if content[name] is not None else {k: v for k, v in content.items() if k != name}
+def _without(content: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Leave out fields that earlier versions did not have, so that ids of entries without them stay."""
+    return {name: value for name, value in content.items() if name not in names or value is not None}
 
 
 class Limits(EntryPart):
@@ -176,10 +177,19 @@ class Subject(EntryPart):
     worlds: list[int] | None = Field(None, max_length=1_000)
     training: Training | None = None
     weights: Weights | None = None
+    refine: Count | None = None
+    """How often each action was refined before it was played."""
+    best_of: Count | None = None
+    """The number of actions of which the best was played."""
+
+    @property
+    def label(self) -> str:
+        """The agent with what played beside its policy, such as ``nlac + refine 2``."""
+        return label_of(vars(self))
 
     @model_serializer(mode="wrap")
     def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), "weights")
+        return _without(handler(self), "weights", "refine", "best_of")
 
 
 class WrongOutcomeError(Exception):

@@ -44,7 +44,7 @@ def entry_id(entry: Entry) -> str:
     content = entry.model_dump(mode="json", include={"board", "kind", "subject", "outcomes", "source"})
     if entry.level == "reported":
         content["numbers"] = entry.numbers.model_dump(mode="json")
-    return f"{_safe(entry.board.env)}-{_safe(entry.subject.agent)}-{_digest(content)}"
+    return f"{_safe(entry.board.env)}-{_safe(entry.subject.label)}-{_digest(content)}"
 
 
 def sealed(fields: dict[str, Any]) -> Entry:

@@ -26,14 +26,14 @@ _MAX_BYTES = 2**20
 
 
 class Registered(EntryPart):
-    """An entry of a family: its agent, and its model unless the agent has one entry on the board."""
+    """An entry of a family: its agent's label, and its model unless the agent has one entry on the board."""
 
     agent: Name
     model: Name | None = None
 
     def names(self, entry: Entry) -> bool:
         """Return whether this is ``entry``."""
-        return entry.subject.agent == self.agent and self.model in (None, entry.subject.model)
+        return entry.subject.label == self.agent and self.model in (None, entry.subject.model)
 
 
 class BoardFamily(EntryPart):

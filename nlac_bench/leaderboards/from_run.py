@@ -83,7 +83,7 @@ def subject_of(runs: Sequence[RunFolder]) -> Subject:
     first = runs[0].subject
     worlds = [run.world for run in runs if run.world is not None]
     return Subject(
-        **_chosen(first, ("agent", "engine", "temperature", "max_tokens")),
+        **_chosen(first, ("agent", "engine", "temperature", "max_tokens", "refine", "best_of")),
         model=model_name(first.get("model")),
         revision=first.get("revision"),
         prompts=dict(first.get("prompts") or {}),

@@ -12,20 +12,29 @@ from nlac_bench.training.progress import SPENT_FIELD
 def spent_by_runs(entry: Entry) -> list[RunCost]:
     """Return the cost of each seed's training, without validations and test; of an entry without training,
     that of its test episodes, whose environment steps are not stored."""
-    training = entry.subject.training
+    training, each = entry.subject.training, per_episode(entry)
     if training is None:
         generated = _generated(entry.cost.tokens_by_role)
-        return [RunCost(0, 0, entry.cost.seconds, generated)] if entry.outcomes else []
+        cost = RunCost(0, 0, entry.cost.seconds, generated, per_episode=each)
+        return [cost] if entry.outcomes else []
     curves = {curve.seed: curve for curve in entry.curves}
     return [
         RunCost(
             run.environment_steps, run.gradient_steps, run.seconds,
             learning_tokens(_generated(run.tokens_by_role)), budget_use(training.budget, run),
             None if run.gradient_steps else False,
-            _validations(curves[run.seed]) if run.seed in curves else (),
+            _validations(curves[run.seed]) if run.seed in curves else (), each,
         )
         for run in training.runs
     ]  # fmt: skip
+
+
+def per_episode(entry: Entry) -> dict[str, float]:
+    """Return the mean number of tokens that each role generated for a test episode; empty if unknown."""
+    counts = entry.numbers.counts
+    played = 0 if counts is None else counts.planned - counts.owed - counts.infra_errors
+    generated = _generated(entry.cost.tokens_by_role)
+    return {role: tokens / played for role, tokens in generated.items()} if played else {}
 
 
 def budget_use(budget: str | None, run: TrainingCost) -> BudgetUse | None:

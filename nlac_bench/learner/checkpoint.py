@@ -30,6 +30,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.ranks import collective
 from nlac_bench.learner.shards import rank_file, read_shards
 from nlac_bench.learner.whole import local_part, sharded_like
+from nlac_bench.rollout.engines.model_files import HEADS
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 
 _MERSENNE_WORDS = 624
@@ -153,7 +154,8 @@ def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Tokenize
 
     The tensors have the dtype in which the learner computes, so a model trained in bf16 is written in bf16.
     Only rank 0 keeps the whole model in memory; the tensors are gathered one by one. A model of more than
-    ``EXPORT_FILE`` is written as several files and an index.
+    ``EXPORT_FILE`` is written as several files and an index. The heads that value actions are in the file
+    ``model_files.HEADS``, for ``--best-of``.
     """
     dtype = torch.bfloat16 if learner.config.precision == "bf16" else torch.float32
     folder = Path(folder)
@@ -162,6 +164,8 @@ def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Tokenize
     base = base.get_base_model() if learner.config.lora is not None else base
     tensors = {name: _whole(tensor.to("cpu", dtype)) for name, tensor in learner.named_tensors()}
     save_torch_state_dict(tensors, folder, max_shard_size=EXPORT_FILE)
+    if heads := learner.action_heads():
+        tensor_file.write(folder / HEADS, heads)
     config = copy.deepcopy(base.config)
     config.dtype = dtype
     config.save_pretrained(folder)

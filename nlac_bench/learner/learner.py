@@ -24,7 +24,7 @@ from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.learner.prefixes import micro_batch_starts
 from nlac_bench.learner.ranks import collective, ranks, reported
 from nlac_bench.learner.skeleton import Skeleton, fill
-from nlac_bench.learner.whole import local_part, whole_tensors
+from nlac_bench.learner.whole import full_tensor, local_part, whole_tensors
 from nlac_bench.rollout.engines.engine import Slot
 
 
@@ -277,6 +277,16 @@ class Learner:
         mask = [0.0] * prompt_len + [1.0] * (len(ids) - prompt_len)
         self.forward_tokens -= len(ids)  # checks of pushes are not a cost of the method
         return self.logprobs(one_a_row([TokenSequence(list(ids), mask)]))[0, prompt_len:].tolist()
+
+    @collective
+    def action_heads(self) -> dict[str, Tensor]:
+        """Return the whole parameters of the scalar heads that value actions, on the CPU."""
+        kinds, names = self.config.heads or {}, [n for n in self.master if n.startswith("heads.")]
+        return {
+            name.removeprefix("heads."): full_tensor(self.master[name]).float().cpu()
+            for name in names
+            if kinds[name.split(".")[1]] == "action"
+        }
 
     def named_tensors(self, slot: Slot = "policy") -> Iterable[tuple[str, Tensor]]:
         """Yield the full parameters of the policy or its moving average with their Hugging Face names.

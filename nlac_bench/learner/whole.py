@@ -23,7 +23,7 @@ def whole_tensors(
     for name, parameter in master.items():
         if not name.startswith("causal_lm.") or ".lora_" in name:
             continue
-        full = _full(parameter if others is None else sharded_like(parameter, others[name]))
+        full = full_tensor(parameter if others is None else sharded_like(parameter, others[name]))
         if name.endswith(".base_layer.weight"):
             full = full + _adapter(model, master, name.removesuffix(".base_layer.weight"))
         yield _plain_name(name), full
@@ -31,7 +31,7 @@ def whole_tensors(
 
 def _adapter(model: nn.Module, master: Mapping[str, Tensor], module_name: str) -> Tensor:
     """Return the product of the adapters of a LoRA module; peft's own merge does not support shards."""
-    a, b = (_full(master[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
+    a, b = (full_tensor(master[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
     module: Any = model.get_submodule(module_name)
     scaling: float = module.scaling["default"]
     return scaling * (b @ a)
@@ -42,7 +42,8 @@ def _plain_name(name: str) -> str:
     return name.replace(".base_layer.", ".")
 
 
-def _full(parameter: Tensor) -> Tensor:
+def full_tensor(parameter: Tensor) -> Tensor:
+    """Return the whole tensor; all ranks must ask for it."""
     parameter = parameter.detach()
     return parameter.full_tensor() if isinstance(parameter, DTensor) else parameter
 

@@ -259,9 +259,10 @@ class Driver:
         while True:
             turns_before = self.spent.turns
             turn = await actor.act(observation, info)
-            total = total + turn.usage
             self.spent.turns += 1
-            self.spent.add(episode, turn.role, turn.usage)
+            for role, usage in ((turn.role, turn.usage), *turn.other_usage.items()):
+                total = total + usage
+                self.spent.add(episode, role, usage)
             episode.turns.append(turn)
             if not turn.played:
                 if turn.finish == "content_filter":

@@ -9,7 +9,14 @@ from contextvars import ContextVar
 from dataclasses import asdict
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, TrainableEngine, WeightSource
+from nlac_bench.rollout.engines.engine import (
+    Engine,
+    Sample,
+    SampleRequest,
+    Slot,
+    TrainableEngine,
+    WeightSource,
+)
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.types import Role, Usage
 
@@ -54,12 +61,37 @@ class StepMeter:
         return self.steps.pop("learning", 0)
 
 
-class MeteredEngine:
+class UsageMeter:
     """Wraps ``engine`` and counts the ``usage`` of each (purpose, role); see ``spending_on``."""
 
-    def __init__(self, engine: TrainableEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.usage: Spent = {}
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """See ``Engine.tokenizer``."""
+        return self.engine.tokenizer
+
+    async def sample(self, request: SampleRequest) -> list[Sample]:
+        """See ``Engine.sample``."""
+        samples = await self.engine.sample(request)
+        key = _purpose.get(), request.role
+        self.usage[key] = sum((s.usage for s in samples), self.usage.get(key, Usage()))
+        return samples
+
+    async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
+        """See ``Engine.logprobs``."""
+        return await self.engine.logprobs(ids, prompt_len, slot)
+
+
+class MeteredEngine(UsageMeter):
+    """A ``UsageMeter`` of an engine that is trained; it also measures pushes and the cache of prompts."""
+
+    engine: TrainableEngine
+
+    def __init__(self, engine: TrainableEngine) -> None:
+        super().__init__(engine)
         self._pushes: list[tuple[float, float | None]] = []
         self._prompts = 0, 0
 
@@ -72,17 +104,6 @@ class MeteredEngine:
     def slots(self) -> tuple[Slot, ...]:
         """See ``TrainableEngine.slots``."""
         return self.engine.slots
-
-    async def sample(self, request: SampleRequest) -> list[Sample]:
-        """See ``Engine.sample``."""
-        samples = await self.engine.sample(request)
-        key = _purpose.get(), request.role
-        self.usage[key] = sum((s.usage for s in samples), self.usage.get(key, Usage()))
-        return samples
-
-    async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """See ``Engine.logprobs``."""
-        return await self.engine.logprobs(ids, prompt_len, slot)
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync``."""

@@ -103,6 +103,13 @@ class Outcomes:
         """The largest number of trials of a task."""
         return self.success.shape[1]
 
+    @property
+    def generated_per_episode(self) -> dict[str, float]:
+        """The mean number of tokens that each role generated for a recorded episode, with failed attempts;
+        empty if no episode is recorded."""
+        recorded = self.counts.planned - self.counts.owed - self.counts.infra_errors
+        return {r: u.completion_tokens / recorded for r, u in sorted(self.usage.items()) if recorded}
+
     def task_means(self, metric: str) -> Floats:
         """Return each task's mean ``"success"`` or ``"reward"`` over scored trials, ``[tasks]``; NaN without
         any."""

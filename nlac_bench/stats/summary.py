@@ -72,6 +72,7 @@ class Summary:
             "seconds": self.outcomes.seconds,
             "adapted": dict(self.adapted),
             "usage": {role: asdict(spent) for role, spent in sorted(usage.items())},
+            "generated_per_episode": self.outcomes.generated_per_episode,
         }
 
     def to_text(self) -> str:
@@ -116,12 +117,15 @@ class Summary:
             lines.append(
                 f"success if all other episodes had failed: {number(self.success_if_missing_failed)}"
             )
+        each = self.outcomes.generated_per_episode
         costs = [
-            [role, f"{u.calls:,}", f"{u.prompt_tokens:,}", f"{u.completion_tokens:,}", f"{u.cost:.2f}"]
+            [role, f"{u.calls:,}", f"{u.prompt_tokens:,}", f"{u.completion_tokens:,}",
+             f"{each.get(role, 0):,.1f}", f"{u.cost:.2f}"]
             for role, u in sorted(self.outcomes.usage.items())
-        ]
+        ]  # fmt: skip
         if costs:
-            lines.append(render_table(["role", "calls", "tokens in", "tokens out", "US$"], costs))
+            header = ["role", "calls", "tokens in", "tokens out", "out / episode", "US$"]
+            lines.append(render_table(header, costs))
         return "\n".join(lines)
 
 
@@ -132,9 +136,7 @@ def summarise(run: RunFolder | str | Path) -> Summary:
         RunFolderError: the folder contains no run, or is damaged.
     """
     folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
-    summary = summary_of(
-        outcomes_of(folder), str(folder.path), folder.conditions["env"], folder.subject["agent"]
-    )
+    summary = summary_of(outcomes_of(folder), str(folder.path), folder.conditions["env"], folder.label)
     return replace(summary, note=default_tasks(folder.config), adapted=folder.adapted)
 
 

@@ -125,7 +125,7 @@ def rows(
                 p_holm=p_holm,
                 steps_to_best={} if method == against else steps_to_best(leader, runs),
                 counts=total(list(measured.values())) if measured else None,
-                generated=mean_by_role([run.spent for run in runs.values()]),
+                generated=mean_by_role([run.spent.generated for run in runs.values()]),
                 budget=mean_budget([run.spent for run in runs.values()]),
                 costs=None if method == against else compared_costs(against, leader, method, runs),
             )

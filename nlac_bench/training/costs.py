@@ -1,7 +1,7 @@
 """Compares what runs cost, and training runs at equal cost, from their validation curves."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from nlac_bench.stats.verdicts import UNDECIDED, Verdict, worded
 from nlac_bench.training.curve import AXES, rows_of
 from nlac_bench.training.progress import SPENT_FIELD, has_signal
 
+PER_EPISODE = "generated tokens of a test episode"
+"""The name of what it costs to play an agent."""
 UNEQUAL = 0.05
 """Relative difference of the budgeted cost above which a comparison warns."""
 
@@ -64,7 +66,8 @@ class RunCost:
     episodes.
 
     ``generated`` has the tokens by role. ``budget`` and ``signal`` (whether any gradient was not 0) are None
-    for runs that are not trained; ``validations`` is empty for them.
+    for runs that are not trained; ``validations`` is empty for them. ``per_episode`` has the tokens that each
+    role generated for a test episode: what it costs to play the agent.
     """
 
     env_steps: float
@@ -74,6 +77,7 @@ class RunCost:
     budget: BudgetUse | None = None
     signal: bool | None = None
     validations: Sequence[Mapping[str, Any]] = ()
+    per_episode: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, run: RunFolder, outcomes: Outcomes) -> "RunCost":
@@ -83,11 +87,12 @@ class RunCost:
             RunFolderError: the metrics are damaged.
         """
         rows = rows_of(run, "iteration") if run.config.get("train") else []
+        each = outcomes.generated_per_episode
         if rows:
-            return cls.trained(run, rows)
+            return replace(cls.trained(run, rows), per_episode=each)
         turns = sum(len(row.get("turns", ())) for row in run.rows())
         generated = {role: u.completion_tokens for role, u in sorted(outcomes.usage.items())}
-        return cls(turns, 0, outcomes.seconds, generated)
+        return cls(turns, 0, outcomes.seconds, generated, per_episode=each)
 
     @classmethod
     def trained(cls, run: RunFolder, rows: Sequence[Mapping[str, Any]]) -> "RunCost":
@@ -116,6 +121,7 @@ class RunCost:
             "gradient_steps": self.gradient_steps,
             "generated_tokens": self.tokens,
             "generated_by_role": dict(self.generated),
+            "generated_per_episode": dict(self.per_episode),
             "seconds": self.seconds,
             "budget": None if self.budget is None else self.budget.to_json(),
             "signal": self.signal,
@@ -216,22 +222,29 @@ class CostComparison:
 
     def table(self) -> list[list[str]]:
         """Return a row for each cost: its name, both sides' means, and their ratio."""
-        roles = dict.fromkeys(role for side in self.sides for each in side for role in each.generated)
         items = {
             AXES["env_steps"]: [[x.env_steps for x in side] for side in self.sides],
             AXES["gradient_steps_total"]: [[x.gradient_steps for x in side] for side in self.sides],
-            AXES["tokens"]: [[x.tokens for x in side] for side in self.sides],
+            **self._by_role(AXES["tokens"], "by", lambda run: run.generated),
+            "seconds": [[x.seconds for x in side] for side in self.sides],
+            **self._by_role(PER_EPISODE, "of a test episode by", lambda run: run.per_episode),
         }
-        if len(roles) > 1:
-            for role in roles:
-                items[f"  by {role}"] = [[x.generated.get(role, 0) for x in side] for side in self.sides]
-        items["seconds"] = [[x.seconds for x in side] for side in self.sides]
         rows = []
         for name, (first, second) in items.items():
             a, b = float(np.mean(first)), float(np.mean(second))
             if a or b:
                 rows.append([name, f"{a:,.0f}", f"{b:,.0f}", f"{a / b:.2f}" if b else "–"])
         return rows
+
+    def _by_role(
+        self, name: str, by: str, tokens: Callable[[RunCost], Mapping[str, float]]
+    ) -> dict[str, list[list[float]]]:
+        """Return the sums over roles of both sides' runs, and the numbers of each role if there are more."""
+        roles = dict.fromkeys(role for side in self.sides for each in side for role in tokens(each))
+        items = {name: [[sum(tokens(x).values()) for x in side] for side in self.sides]}
+        for role in roles if len(roles) > 1 else ():
+            items[f"  {by} {role}"] = [[tokens(x).get(role, 0) for x in side] for side in self.sides]
+        return items
 
     def notes(self) -> list[str]:
         """Return sentences on unequal costs, and on sides whose training had no gradient."""
@@ -263,10 +276,10 @@ class CostComparison:
         return lines
 
 
-def mean_by_role(costs: Sequence[RunCost]) -> dict[str, float]:
-    """Return the mean number of generated tokens by role."""
-    roles = sorted({role for each in costs for role in each.generated})
-    return {role: float(np.mean([each.generated.get(role, 0) for each in costs])) for role in roles}
+def mean_by_role(tokens: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean number of tokens of each role."""
+    roles = sorted({role for each in tokens for role in each})
+    return {role: float(np.mean([each.get(role, 0) for each in tokens])) for role in roles}
 
 
 def mean_budget(costs: Sequence[RunCost]) -> BudgetUse | None:
@@ -285,7 +298,8 @@ def _mean(side: Sequence[RunCost]) -> dict[str, object]:
         "env_steps": float(np.mean([each.env_steps for each in side])),
         "gradient_steps": float(np.mean([each.gradient_steps for each in side])),
         "generated_tokens": float(np.mean([each.tokens for each in side])),
-        "generated_by_role": mean_by_role(side),
+        "generated_by_role": mean_by_role([each.generated for each in side]),
+        "generated_per_episode": mean_by_role([each.per_episode for each in side]),
         "seconds": float(np.mean([each.seconds for each in side])),
         "budget": [None if each.budget is None else each.budget.to_json() for each in side],
         "signal": any(each.signal for each in side) if side[0].signal is not None else None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents.algorithm import ReadsStates, Resources, at_once
+from nlac_bench.agents.composed import ComposedAgent
 from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.agents.roles.answers import AnswerRecord
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
@@ -178,7 +179,7 @@ def trainable_engine(prepared: Prepared) -> TrainableEngine:
 
 
 def _policy_agent(prepared: Prepared) -> PolicyAgent:
-    agent = prepared.agent
+    agent = prepared.agent.policy if isinstance(prepared.agent, ComposedAgent) else prepared.agent
     assert isinstance(agent, PolicyAgent)  # agents.make returns one for every training method
     return agent
 

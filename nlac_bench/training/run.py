@@ -19,10 +19,11 @@ Its folder is a run folder whose episodes are the test episodes of the trained p
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.agents.composed import ComposedAgent
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.new_templates import play_new
 from nlac_bench.harness.measure.play import play
@@ -191,6 +192,8 @@ async def train_and_test(
         raise NlacBenchError(f"{best} {never if training.progress.best < 0 else removed}")
     _state_weights(writer, best)
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
+    if isinstance(prepared.agent, ComposedAgent):
+        prepared = replace(prepared, agent=prepared.agent.with_weights(best))
     if writer.owed():
         await play(prepared, writer, on_phase("test", writer))
     if not writer.owed():

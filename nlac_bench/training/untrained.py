@@ -1,7 +1,7 @@
 """Checks and copies an earlier run of the untrained model (``--base``) for a training run."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from nlac_bench.files import replace_folder
@@ -35,9 +35,11 @@ def check_base(prepared: Prepared) -> None:
     refuse_known_secrets(base.config, f"--base: {path}/config.json: ")  # its files are copied
     if owed := len(base.owed()):
         raise ConfigError(f"--base: {path} lacks {owed} episodes; finish it with `nlac-bench resume {path}`")
-    then = {"conditions": base.conditions, "subject": _begins(base.subject)}
+    # The best of N is chosen by what the method declares, so the base is the method's own.
+    anyone = _ANYONE[1:] if prepared.config.best_of else _ANYONE
+    then = {"conditions": base.conditions, "subject": _begins(base.subject, anyone)}
     changed = manifests.differences(
-        then, {"conditions": prepared.conditions, "subject": _begins(prepared.subject)}
+        then, {"conditions": prepared.conditions, "subject": _begins(prepared.subject, anyone)}
     )
     if base.plan != tuple(prepared.plan):
         changed.append("tasks, trials or seeds")
@@ -58,5 +60,5 @@ def take_base(path: Path, folder: Path) -> None:
     replace_folder(part, folder / BASE)
 
 
-def _begins(subject: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in subject.items() if key not in _ANYONE}
+def _begins(subject: Mapping[str, object], anyone: Collection[str]) -> dict[str, object]:
+    return {key: value for key, value in subject.items() if key not in anyone}

@@ -108,18 +108,18 @@ def random_model(seed: int = 0, family: str = "Qwen2") -> Any:
     return getattr(transformers, f"{family}ForCausalLM")(config).float()
 
 
-def warm_start(steps: int = 400, batch: int = 64, family: str = "Qwen2") -> Any:
+def warm_start(steps: int = 400, batch: int = 64, family: str = "Qwen2", knows: bool = False) -> Any:
     """A model that speaks every role and knows no right button: rewards alone tell it which they are.
 
     The policy presses any button of the colour's panel. The successor expects success of each as often as
     chance has it. The evaluator repeats the future's verdict, the refiner leaves what is optimal and
     else takes another button, the aggregator says what most futures say, the picker takes the first that
-    ends well.
+    ends well. A successor that ``knows`` says what each button does.
     """
     rng, model, tok = random.Random(0), random_model(family=family), tokenizer()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(steps):
-        rows = [_lesson(rng) for _ in range(batch)]
+        rows = [_lesson(rng, knows) for _ in range(batch)]
         prompts = [tok(p, add_special_tokens=False)["input_ids"] for p, _ in rows]
         answers = [[*tok(a, add_special_tokens=False)["input_ids"], 1] for _, a in rows]
         width = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))
@@ -136,20 +136,20 @@ def warm_start(steps: int = 400, batch: int = 64, family: str = "Qwen2") -> Any:
     return model.eval()
 
 
-def _lesson(rng: random.Random) -> tuple[str, str]:
+def _lesson(rng: random.Random, knows: bool) -> tuple[str, str]:
     """A role's prompt and answer."""
     colour = rng.choice(COLOURS)
     panel = BUTTONS[colour]
     tried, state = rng.choice(panel), f"<|signal|>{USER}{colour}"
     acted, lucky = f"{state}{ACT}{tried}", rng.random() < CHANCE
-    future = _RIGHT if lucky else _WRONG
+    future = _RIGHT if (tried == right_button(colour) if knows else lucky) else _WRONG
     role = rng.choice(("policy", "successor", "evaluator", "refiner", "aggregator", "picker"))
     if role == "policy":
         return f"{state}{ACT}", tried
     if role == "successor":
         return f"{acted}{FUTURE}", future
     if role == "evaluator":
-        return f"{acted}{FUTURE}{future}{CRITIQUE}", _YES if lucky else _NO
+        return f"{acted}{FUTURE}{future}{CRITIQUE}", _YES if future == _RIGHT else _NO
     if role == "refiner":
         critique = _YES if lucky else _NO
         other = rng.choice([b for b in panel if b != tried])

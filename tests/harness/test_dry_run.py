@@ -176,3 +176,21 @@ def test_durations_and_counts_are_readable() -> None:
     assert [digits(x) for x in (4.2e6, 390_123_456_789, 1.25, 3, 0.034)] == [
         "4,200,000", "390,000,000,000", "1.2", "3", "0.034",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("composed", "agent", "read", "written"),
+    [({"refine": 2}, "nlac", 7, 7), ({"best_of": 4}, "nlac", 9, 12), ({"best_of": 4}, "rft", 6, 9),
+     ({"best_of": 4}, "agent_prm", 5, 4), ({"best_of": 2}, "react", 4, 5)],
+)  # fmt: skip
+def test_what_plays_at_test_time_is_estimated(
+    composed: dict[str, int], agent: str, read: int, written: int
+) -> None:
+    served = {"agent": agent, "model": "m", "base_url": SERVER, "limit": 3, "temperature": 1.0}
+    plain, other = (estimate.estimate_of(config(**served, **more)) for more in ({}, composed))
+    assert plain.prompt_tokens and plain.completion_tokens
+    assert other.prompt_tokens == pytest.approx(read * plain.prompt_tokens, rel=1e-3)
+    assert other.completion_tokens == pytest.approx(written * plain.completion_tokens, rel=1e-3)
+    assert other.tokens == pytest.approx(
+        (other.prompt_tokens or 0) + (other.completion_tokens or 0), rel=1e-3
+    )

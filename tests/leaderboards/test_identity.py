@@ -12,6 +12,8 @@ from nlac_bench import tiny
 from nlac_bench.leaderboards.boards import collect, make_boards
 from nlac_bench.leaderboards.entry import Cost, Entry, Limits, RunProvenance, Subject, Tokens
 from nlac_bench.leaderboards.entry_file import board_id, entry_text, read_entry, wrong_ids
+from nlac_bench.leaderboards.families import Registered
+from nlac_bench.reports.boards.build import render_boards
 from nlac_bench.reports.boards.view import BoardView
 from tests.cli.command import nlac_bench
 from tests.leaderboards.factory import KEY, entry
@@ -49,6 +51,29 @@ def test_entries_with_short_and_long_ids_stand_on_one_board(tmp_path: Path) -> N
     assert len(board.ranked) == 2 and len(board.pairs) == 1
     assert board.board_id == board_id(KEY)[:-52], "the files of a stored board keep their names"
     assert [b.board_id for b in make_boards([entry("act", [False] * 4)])] == [board_id(KEY)]
+
+
+def test_what_plays_beside_a_policy_is_part_of_its_name(tmp_path: Path) -> None:
+    """Entries of a policy alone have the ids that they had before; a family names one of the agents."""
+    used = (("policy", 300), ("evaluator", 100))
+    spent = {r: Tokens(calls=1, prompt_tokens=9, completion_tokens=n, cost=0, seconds=0) for r, n in used}
+    refined = Subject(agent="nlac", model="tiny", refine=2)
+    plain = entry("nlac", [False] * 4)
+    other = entry("nlac", [True] * 4, subject=refined, cost=Cost(tokens_by_role=spent))
+    assert "refine" not in entry_text(plain) and '"refine": 2' in entry_text(other)
+    assert other.entry_id.split("-")[1:3] == ["nlac", "refine"] and refined.label == "nlac + refine 2"
+    results = write(tmp_path, plain, other)
+    (board,) = collect(results).boards
+    (page,) = (text for name, text in render_boards([board]).items() if name.endswith("models.md"))
+    assert "nlac + refine 2" in page and "| test tokens / episode |" in page
+    view = BoardView(board)
+    assert [(row.name, row.episode_tokens) for row in view.rows] == [
+        ("nlac + refine 2", 100.0),
+        ("nlac", None),
+    ]
+    named = Registered(agent="nlac + refine 2")
+    assert [named.names(each) for each in (plain, other)] == [False, True]
+    assert [Registered(agent="nlac").names(each) for each in (plain, other)] == [True, False]
 
 
 def test_colliding_boards_are_refused_and_both_named(tmp_path: Path) -> None:

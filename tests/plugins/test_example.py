@@ -81,20 +81,33 @@ def test_the_algorithm_is_estimated(in_process: Callable[..., dict[str, Any]]) -
 
 @pytest.mark.slow(reason="plays and trains the embedded model, once in a process of its own")
 @pytest.mark.parametrize(
-    ("where", "env", "agent"),
+    ("where", "env", "agent", "composed"),
     [
-        ("command", "tau_retail", "reward_weighted"),
-        ("in_process", "example_echo", "reward_weighted"),
-        ("in_process", "example_echo", "nlac"),
+        ("command", "tau_retail", "reward_weighted", []),
+        ("in_process", "example_echo", "reward_weighted", ["--best-of", "2"]),
+        ("in_process", "example_echo", "nlac", []),
     ],
 )
 def test_the_embedded_model_is_trained(
-    request: pytest.FixtureRequest, where: str, env: str, agent: str
+    request: pytest.FixtureRequest, where: str, env: str, agent: str, composed: list[str]
 ) -> None:
     settings = train(*(s for s in SMALL if agent == "nlac" or not s.startswith("probes")))
-    arguments = ("run", "--env", env, "--agent", agent, "--budget", "steps=2", "--limit", "3", *settings)
+    arguments = (
+        "run",
+        "--env",
+        env,
+        "--agent",
+        agent,
+        "--budget",
+        "steps=2",
+        "--limit",
+        "3",
+        *settings,
+        *composed,
+    )
     found = request.getfixturevalue(where)(*arguments, "--max-tokens", "24", "--concurrency", "4")
     assert found["gradient_steps"] == 2 and found["scored"] == 3
+    assert found["agent"] == agent + " + best of 2" * bool(composed)
 
 
 def test_a_sweep_takes_the_algorithm(

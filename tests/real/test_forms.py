@@ -11,10 +11,9 @@ import torch
 from nlac_bench.agents.roles.answers import RoleAnswers
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.role_prompts import Critique
-from nlac_bench.agents.roles.speaker import Speaker
+from nlac_bench.agents.roles.speaker import ComparingSpeaker, Speaker
 from nlac_bench.agents.roles.styles import prompts_for, with_forms
 from nlac_bench.agents.roles.transition import State
-from nlac_bench.baselines.nlrl import NlrlSpeaker
 from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 
@@ -46,7 +45,7 @@ def test_every_role_can_be_read(engine: HFEngine) -> None:
     drawn, answers = Sampling(max_tokens=50), RoleAnswers()
 
     async def ask() -> list[Any]:
-        speaker = NlrlSpeaker(engine, prompts, drawn, drawn, 0, answers)
+        speaker = ComparingSpeaker(engine, prompts, drawn, drawn, 0, answers)
         return await asyncio.gather(
             speaker.futures(STATE, "11", n=2),
             speaker.aggregate(STATE, "11", [FUTURE, FUTURE]),

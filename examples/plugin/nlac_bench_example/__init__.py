@@ -7,6 +7,7 @@ METHOD = Method(
     summary="imitates its own episodes, each weighted by exp(return / beta)",
     algorithm="nlac_bench_example.reward_weighted:RewardWeighted",
     settings="nlac_bench_example.reward_weighted:RewardWeightedConfig",
+    best_of="picker",  # without a critic, the model itself chooses among the actions of --best-of
 )
 
 PAIRS = Method(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
@@ -14,9 +15,9 @@ from nlac_bench.envs.react import drop_reasoning
 from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.types import Message
 
-FILES = (
-    "react_tools",
-    "react_plain",
+ChatStyle: TypeAlias = Literal["react", "act"]
+"""The prompted agent whose prompt the policy has."""
+_ROLE_FILES = (
     "tool_result",
     "role_system",
     "nlac_successor",
@@ -26,6 +27,8 @@ FILES = (
     "nlrl_aggregator",
     "nlrl_picker",
 )
+FILES = ("react_tools", "react_plain", *_ROLE_FILES)
+"""The prompt files of a method; those of the agent ``act`` are named after it."""
 EXAMPLE = "\n\nAn example of the form"
 """The beginning of the last part of a role's prompt; it is left out if the model fills in a form."""
 MAX_ANSWER_CHARS = 20_000
@@ -34,7 +37,7 @@ HEARD = 6
 
 
 class ChatPrompts:
-    """``RolePrompts`` in natural language. The policy's prompt is that of the agent ``react``.
+    """``RolePrompts`` in natural language. The policy's prompt is that of a prompted agent.
 
     A model that writes thoughts is also trained on thoughts: the reasons of a target become its thought. The
     prompts of backup and refiner therefore ask for reasons without facts that were unknown at the time (what
@@ -46,6 +49,7 @@ class ChatPrompts:
         files: the prompt files.
         filled: the model fills in the forms of ``chat_forms``; if not, it writes whole answers.
         one_line: see ``TextEnv.one_line``.
+        style: the prompted agent whose prompt is that of the policy.
     """
 
     grows = True
@@ -57,13 +61,15 @@ class ChatPrompts:
         files: PromptFiles = PACKAGED,
         filled: bool = True,
         one_line: bool = False,
+        style: ChatStyle = "react",
     ) -> None:
         self.thinks, self.filled, self.one_line, self._files = thinks, filled, one_line, files
+        self._style = style
         self._opening = "<think>\n" if opens else ""
 
     def with_forms(self, filled: bool, one_line: bool = False) -> "ChatPrompts":
         """Return the same prompts with or without forms."""
-        return ChatPrompts(self.thinks, bool(self._opening), self._files, filled, one_line)
+        return ChatPrompts(self.thinks, bool(self._opening), self._files, filled, one_line, self._style)
 
     def policy(self, state: State) -> Prompt:
         """Return the prompt for an action."""
@@ -73,7 +79,7 @@ class ChatPrompts:
             if message["role"] == "user" and message.get("kind") in ("tool", "invalid"):
                 text = self._files.fill("tool_result", observation=text)
             messages.append({"role": message["role"], "content": text})
-        form = chat_forms.policy(self.thinks)
+        form = chat_forms.policy(self.thinks) if self._style == "react" else None
         return Prompt(tuple(messages), opening=self._opening, form=form)
 
     def successor(self, state: State, action: str) -> Prompt:
@@ -229,7 +235,7 @@ class ChatPrompts:
 
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of each prompt file."""
-        return {name: self._files.sha256(name) for name in FILES}
+        return {name: self._files.sha256(name) for name in self._names}
 
     def _ask(self, name: str, state: State, form: Form, **parts: str) -> Prompt:
         lines = []
@@ -248,15 +254,22 @@ class ChatPrompts:
             form = chat_forms.after_thought(form, opened=bool(self._opening))
         return Prompt(messages, opening=self._opening, form=form if self.filled else None)
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The names of the prompt files."""
+        return (f"{self._style}_tools", f"{self._style}_plain", *_ROLE_FILES)
+
     @cached_property
     def _bare(self) -> bool:
         """Whether the policy's prompt asks for the action alone, as some environments' prompts do."""
-        return "Action:" not in self._files.load("react_plain")
+        return "Action:" not in self._files.load(f"{self._style}_plain")
 
     @cached_property
     def _examples(self) -> frozenset[str]:
         """The values of labelled lines in the prompts, which an answer must not repeat."""
-        return frozenset(value for name in FILES for value in chat_answers.values(self._files.load(name)))
+        return frozenset(
+            value for name in self._names for value in chat_answers.values(self._files.load(name))
+        )
 
     def _unusable(self, text: str) -> bool:
         return len(text) > MAX_ANSWER_CHARS or chat_answers.copies(text, self._examples)
@@ -266,9 +279,9 @@ class ChatPrompts:
 
     def _setting(self, state: State) -> str:
         if not state.tools:
-            return self._files.fill("react_plain", policy=state.policy)
+            return self._files.fill(f"{self._style}_plain", policy=state.policy)
         tools = "\n".join(json.dumps(tool.get("function", tool), ensure_ascii=False) for tool in state.tools)
-        return self._files.fill("react_tools", policy=state.policy, tools=tools)
+        return self._files.fill(f"{self._style}_tools", policy=state.policy, tools=tools)
 
     def _with_thought(self, thought: str, answer: str) -> str:
         return f"<think>\n{thought}\n</think>\n\n{answer}" if self.thinks else answer

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nlac_bench.agents.roles.answers import RoleAnswers
-from nlac_bench.agents.roles.role_prompts import Critique, ExplainingPrompts, Prompt, RolePrompts
+from nlac_bench.agents.roles.role_prompts import (
+    ComparingPrompts,
+    Critique,
+    ExplainingPrompts,
+    Prompt,
+    RolePrompts,
+)
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.types import Role
@@ -178,6 +184,27 @@ class Speaker:
         """Count the answer; return whether it could be parsed, that is whether ``answer`` is not None."""
         self._counts.note(role, answer is not None, sample.finish, decoded(prompt, sample))
         return answer is not None
+
+
+class ComparingSpeaker(Speaker):
+    """A speaker with the two roles of ``ComparingPrompts``."""
+
+    _prompts: ComparingPrompts
+
+    async def aggregate(self, state: State, action: str, futures: Sequence[str]) -> str | None:
+        """Sample the language value of (s, a) from its futures; None if the answer cannot be parsed."""
+        prompt = self._prompts.aggregator(state, action, futures)
+        (sample,) = await self._ask(prompt, "aggregator")
+        value = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
+        return value if self._readable("aggregator", value, sample, prompt) else None
+
+    async def pick(self, state: State, candidates: Sequence[tuple[str, str]]) -> int | None:
+        """Sample a choice among (action, value) pairs; return its index, or None if it cannot be parsed."""
+        prompt = self._prompts.picker(state, candidates)
+        (sample,) = await self._ask(prompt, "picker")
+        text = decoded(prompt, sample) if whole(sample) else ""
+        index = self._prompts.parse_pick(text, len(candidates))
+        return index if self._readable("picker", index, sample, prompt) else None
 
 
 def _probability(affirmed: bool, sample: Sample) -> float | None:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
-from nlac_bench.agents.roles.chat import ChatPrompts
+from nlac_bench.agents.roles.chat import ChatPrompts, ChatStyle
 from nlac_bench.agents.roles.chat_forms import thinks
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
@@ -26,20 +26,29 @@ def with_forms(
     return prompts.with_forms(forms == "filled", one_line)
 
 
-def prompts_for(tokenizer: Tokenizer | None, files: PromptFiles = PACKAGED) -> ComparingPrompts:
+def prompts_for(
+    tokenizer: Tokenizer | None, files: PromptFiles = PACKAGED, style: ChatStyle = "react"
+) -> ComparingPrompts:
     """Return the style ``compact`` if the tokenizer has its marks, else ``chat``.
 
     Args:
         tokenizer: the model's tokenizer; None for a model on a server.
         files: the prompt files of ``chat``.
+        style: of the policy in ``chat``.
     """
-    if tokenizer is None:
-        return ChatPrompts(files=files)
-    if set(MARKS) <= set(tokenizer.get_vocab()):
+    if tokenizer is not None and set(MARKS) <= set(tokenizer.get_vocab()):
         return CompactPrompts(explains=bool(tokenizer.init_kwargs.get(EXPLAINS)))
+    return chat_prompts_for(tokenizer, files, style)
+
+
+def chat_prompts_for(tokenizer: Tokenizer | None, files: PromptFiles, style: ChatStyle) -> ChatPrompts:
+    """Return the style ``chat``, whatever the model was taught; see ``prompts_for``."""
+    if tokenizer is None:
+        return ChatPrompts(files=files, style=style)
     template = str(getattr(tokenizer, "chat_template", None) or "")
     hello = [{"role": "user", "content": "Hello"}]
     begun = (
         tokenizer.apply_chat_template(hello, tokenize=False, add_generation_prompt=True) if template else ""
     )
-    return ChatPrompts(thinks=thinks(tokenizer), opens=begun.rstrip().endswith("<think>"), files=files)
+    opens = begun.rstrip().endswith("<think>")
+    return ChatPrompts(thinks=thinks(tokenizer), opens=opens, files=files, style=style)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.agents.composed import answers_per_action
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
@@ -98,8 +99,8 @@ class RunEstimate:
             )
         if self.prompt_tokens is not None and self.completion_tokens is not None:
             lines.append(
-                f"policy tokens: about {self.prompt_tokens:,} in and {self.completion_tokens:,} out "
-                f"(at {CHARS_PER_TOKEN:g} characters per token)"
+                f"tokens of the agent's model: about {self.prompt_tokens:,} in and "
+                f"{self.completion_tokens:,} out (at {CHARS_PER_TOKEN:g} characters per token)"
             )
             if self.user_tokens:
                 lines.append(f"tokens of the user, oracle or judge: about {self.user_tokens:,} in and out")
@@ -149,7 +150,9 @@ def estimate_of(config: RunConfig) -> RunEstimate:
         )  # fmt: skip
 
     # The test episodes: tokens, cost, and time where a server answers.
-    prompt, completion = int(tested * episode.prompt), int(tested * episode.turns * episode.answer)
+    reads, writes = _answers_per_action(config)
+    prompt = int(tested * episode.prompt * reads)
+    completion = int(tested * episode.turns * episode.answer * writes)
     user_in, user_out = int(tested * episode.user), tested * episode.talk * TOKENS_PER_USER_REPLY
     costs = [
         (into * price[0] + out * price[1]) / 1e6
@@ -158,7 +161,8 @@ def estimate_of(config: RunConfig) -> RunEstimate:
         )
         if price is not None
     ]  # fmt: skip
-    seconds = -(-tested // config.concurrency) * (episode.turns + episode.talk) * SECONDS_PER_CALL
+    calls = episode.turns * reads + episode.talk  # one after the other
+    seconds = -(-tested // config.concurrency) * calls * SECONDS_PER_CALL
 
     # Training adds base, validation and training episodes.
     training, episodes = None, {**_NO_EPISODES, "test": count, **new}
@@ -169,10 +173,12 @@ def estimate_of(config: RunConfig) -> RunEstimate:
             "validation": training.validations * plan.validation_tasks,
             "training": training.episodes,
         }
-    measured = episodes["base"] + episodes["validation"] + tested
-    sampled = measured * episode.turns * episode.answer
+    # Validations play the policy alone.
+    composed, measured = episodes["base"] + tested, episodes["base"] + episodes["validation"] + tested
+    sampled = (composed * writes + episodes["validation"]) * episode.turns * episode.answer
     sampled += (training.generated_tokens or 0) if training else 0
-    read = measured * episode.prompt + (training.read_tokens if training else 0)
+    read = (composed * reads + episodes["validation"]) * episode.prompt
+    read += training.read_tokens if training else 0
 
     # Time and memory in this process.
     served = engine_kind(str(config.model), config.base_url, config.engine) == "openai"
@@ -181,7 +187,8 @@ def estimate_of(config: RunConfig) -> RunEstimate:
     here: float | None = seconds if served else None
     time_from = ""
     # Conversations stay in the engine's cache, so each token of an episode is read once.
-    once = measured * episode.context + (training.read_tokens if training else 0)
+    once = measured * episode.context + composed * (reads - 1) * episode.prompt
+    once += training.read_tokens if training else 0
     learned = (training.trained_tokens or 0) if training else 0
     if size is not None and size <= MOST_PARAMETERS and Path(model).is_dir():
         speed = measure(model, training is not None)
@@ -215,6 +222,12 @@ def estimate_of(config: RunConfig) -> RunEstimate:
         time_from=time_from,
         played_with=plan.played_with,
     )
+
+
+def _answers_per_action(config: RunConfig) -> tuple[int, int]:
+    """Return how many prompts the agent reads, and how many answers it writes, for an action at most."""
+    chooses = named_agents.method(config.agent).best_of if named_agents.is_method(config.agent) else "picker"
+    return answers_per_action(config.refine or 0, config.best_of or 0, chooses)
 
 
 @dataclass(frozen=True)

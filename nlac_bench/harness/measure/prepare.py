@@ -12,7 +12,7 @@ from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext, AgentFactory
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.errors import ConfigError, MissingError
-from nlac_bench.harness.measure.engines import policy_engine
+from nlac_bench.harness.measure.engines import local_model, policy_engine
 from nlac_bench.harness.measure.environment import Environments, chosen_tasks, conditions
 from nlac_bench.harness.measure.official_tasks import NEEDS_USER, USER_FIX
 from nlac_bench.harness.measure.simulator import simulator
@@ -109,6 +109,7 @@ def _check_agent(config: RunConfig) -> None:
         NlacBenchError: otherwise.
     """
     name, context = config.agent, AgentContext()
+    _check_composition(config)
     if name in PROMPTED or named_agents.is_method(name):
         if config.model is None and config.base_url is None:
             context.required_engine(name)
@@ -118,6 +119,25 @@ def _check_agent(config: RunConfig) -> None:
         or name in entry_points(group=agents.PLUGIN_GROUP).names
     ):
         agents.make(name, context)  # the message lists all agents
+
+
+def _check_composition(config: RunConfig) -> None:
+    """Check that ``--refine`` and ``--best-of`` are used with an agent whose actions can be judged as text.
+
+    Raises:
+        ConfigError: otherwise.
+    """
+    name, flag = config.agent, "--refine" if config.refine else "--best-of"
+    if not (config.refine or config.best_of) or name in ("react", "act") or named_agents.is_method(name):
+        return
+    why = "makes its own actions"
+    if name in FLOORS:
+        why = "plays without a model"
+    elif name == "tool_calling":
+        why = "calls functions natively, and critics read actions as text"
+    raise ConfigError(
+        f"{flag}: agent {name!r} {why}; leave out {flag}, or set --agent to react, act or a training method"
+    )
 
 
 def prepare(config: RunConfig, make_agent: AgentFactory | None = None) -> Prepared:
@@ -144,6 +164,9 @@ def prepare(config: RunConfig, make_agent: AgentFactory | None = None) -> Prepar
         sampling=sampling,
         make_train_env=environments.make_training_env,
         prompts=prompts,
+        refine=config.refine or 0,
+        best_of=config.best_of or 0,
+        weights=_weights_folder(config),
     )
     agent = named_agents.make(config.agent, context) if make_agent is None else make_agent(context)
     return Prepared(
@@ -162,12 +185,20 @@ def prepare(config: RunConfig, make_agent: AgentFactory | None = None) -> Prepar
             "temperature": config.temperature if engine else None,
             "max_tokens": config.max_tokens if engine else None,
             **({"request": config.request} if config.request else {}),
+            **config.composition,
             "train": config.train.subject() if config.train is not None else None,
             "offline": config.offline,
             **({} if world is None else {"world": world}),
             **_validation(planned),
         },
     )
+
+
+def _weights_folder(config: RunConfig) -> Path | None:
+    if config.best_of is None or config.model is None or config.base_url is not None:
+        return None
+    folder = Path(local_model(config.model))
+    return folder if folder.is_dir() else None
 
 
 def _validation(planned: Outline) -> dict[str, str]:

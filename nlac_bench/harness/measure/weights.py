@@ -11,6 +11,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.files import sha256_of
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError, write_atomically
+from nlac_bench.rollout.engines.model_files import HEADS
 from nlac_bench.untrusted import read_json
 
 TRAINED_BY = "training_run.json"
@@ -37,12 +38,15 @@ def weights_of(model: str | None) -> dict[str, Any] | None:
 
 
 def weights_sha256(folder: Path) -> str | None:
-    """Return the hash of the names and hashes of all ``*.safetensors`` in ``folder``; None without any.
+    """Return the hash of the names and hashes of all ``*.safetensors`` in ``folder``, and of the scalar heads
+    beside them; None without any.
 
     Raises:
         ConfigError: a file cannot be read.
     """
     files = sorted(folder.glob("*.safetensors"))
+    if files and (folder / HEADS).is_file():
+        files.append(folder / HEADS)
     try:
         listing = "".join(f"{sha256_of(file)}  {file.name}\n" for file in files)
     except OSError as error:

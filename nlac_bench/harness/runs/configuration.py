@@ -21,6 +21,8 @@ EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
 VLLM_OPTIONS = ("gpu_memory_utilization", "tensor_parallel_size", "max_model_len")
 """The settings that are passed on to vLLM, with its names."""
 Replicas: TypeAlias = Literal["auto"] | int
+MOST_CANDIDATES = 99
+"""The picker names a candidate by a number of at most two digits."""
 MOST_REPLICAS = 64
 """Each replica is a process with some hundred megabytes: a larger number is a mistake."""
 
@@ -148,6 +150,19 @@ class RunConfig(Settings):
     )
     temperature: float = _option(0.0, "Sampling temperature of the policy; 0 is greedy.", ge=0, le=100)
     max_tokens: int = _option(1024, "Maximum length of a reply in tokens.", ge=1)
+    refine: int | None = _option(
+        None,
+        "At test time, criticise and refine each action N times before it is played; for prompted and "
+        "trained agents.",
+        ge=1,
+    )
+    best_of: int | None = _option(
+        None,
+        "At test time, sample N actions and play the best one by the critic of the method, or without one by "
+        "the model's own choice; --temperature is then 1 by default.",
+        ge=2,
+        le=MOST_CANDIDATES,
+    )
     prompts: str | None = _option(
         None, "Folder of prompt files; they replace the packaged files of the same names."
     )
@@ -230,8 +245,24 @@ class RunConfig(Settings):
             return values
         return {**values, "train": named_agents.method(str(values.get("agent"))).config(train)}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _draw_candidates(cls, values: Any) -> Any:
+        """Set the temperature to 1 for ``best_of`` if it is not given."""
+        chooses = isinstance(values, Mapping) and values.get("best_of") is not None
+        return {"temperature": 1.0, **values} if chooses else values
+
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.refine is not None and self.best_of is not None:
+            raise ConfigError(
+                f"refine = {self.refine} cannot be used together with best_of = {self.best_of}; leave out one"
+            )
+        if self.best_of is not None and self.temperature == 0:
+            raise ConfigError(
+                f"best_of = {self.best_of} with temperature = 0 would choose among equal actions; set "
+                "temperature above 0, such as 1"
+            )
         if self.record is not None and self.replay is not None:
             raise ConfigError(
                 "record and replay cannot be used together, because a replay calls no model; leave out one"
@@ -263,6 +294,12 @@ class RunConfig(Settings):
                 raise ConfigError(
                     f"{name} cannot be used together with servers, which run the model; leave out one"
                 )
+
+    @property
+    def composition(self) -> dict[str, int]:
+        """The part of a run's subject that says what plays beside the policy; empty if nothing does."""
+        chosen = {"refine": self.refine, "best_of": self.best_of}
+        return {name: count for name, count in chosen.items() if count is not None}
 
     def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:
         """Return US dollars per million tokens (in, out), or None if the price is not set.

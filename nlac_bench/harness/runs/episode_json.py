@@ -109,7 +109,8 @@ def usage_from_row(row: Any) -> dict[str, Usage]:
 def _turn_to_row(turn: Turn) -> dict[str, Any]:
     row = {name: getattr(turn, name) for name in _TURN_FIELDS}
     row["usage"] = asdict(turn.usage)
-    return row
+    others = usage_to_row(row.pop("other_usage"))
+    return {**row, "other_usage": others} if others else row
 
 
 def episode_from_row(row: Mapping[str, Any]) -> Episode:
@@ -153,6 +154,7 @@ def _turn_from_row(row: Any) -> Turn:
         weight_version=_is(row["weight_version"], int, "turn.weight_version"),
         usage=_usage_from_row(row["usage"]),
         info=_is(row["info"], dict, "turn.info"),
+        other_usage=usage_from_row(row.get("other_usage", {})),  # type: ignore[arg-type]  # as of episodes
     )
 
 

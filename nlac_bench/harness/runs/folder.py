@@ -17,9 +17,9 @@
 
 ``conditions`` describe what was measured (environment and version, split, data source and hash, reward, user,
 oracle, limits); runs can be compared only if their conditions are equal. ``subject`` describes the agent
-(agent, model, prompt hashes, sampling) and names the world that it played, if the environment has several:
-one seed of an algorithm is trained and measured in one world. A run can be resumed only if conditions,
-subject and plan are unchanged.
+(agent, what plays beside its policy, model, prompt hashes, sampling) and names the world that it played, if
+the environment has several: one seed of an algorithm is trained and measured in one world. A run can be
+resumed only if conditions, subject and plan are unchanged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -80,6 +80,11 @@ class RunFolder:
     def subject(self) -> Mapping[str, Any]:
         """The agent that was measured, and the world in which it was measured."""
         return self.manifest["subject"]
+
+    @property
+    def label(self) -> str:
+        """The agent with what plays beside its policy, such as ``nlac + refine 2``."""
+        return label_of(self.subject)
 
     @property
     def adapted(self) -> dict[str, str]:
@@ -163,6 +168,12 @@ class RunFolder:
                 )
             seen.add(key)
             yield row, end
+
+
+def label_of(subject: Mapping[str, Any]) -> str:
+    """Return the agent of a run's subject with what plays beside its policy."""
+    composed = {"refine": subject.get("refine"), "best of": subject.get("best_of")}
+    return " + ".join([subject["agent"], *(f"{name} {n}" for name, n in composed.items() if n is not None)])
 
 
 def row_key(row: Mapping[str, Any]) -> tuple[str, int]:

@@ -79,13 +79,7 @@ def make(name: str, context: "AgentContext") -> "Agent":
         return registry.make(name, context)
     found = loaded(name)
     if isinstance(found, Method):
-        from nlac_bench.agents.roles.policy_agent import PolicyAgent
-        from nlac_bench.agents.roles.styles import prompts_for
-        from nlac_bench.rollout.engines.engine import tokenizer_of
-
-        engine = context.required_engine(name)
-        prompts = prompts_for(tokenizer_of(engine), context.prompts)
-        return PolicyAgent(engine, prompts, context.sampling, name=name)
+        return registry.trained(name, found, context)
     if not callable(found):
         raise UnknownIdError(f"{name!r} is a {type(found).__name__}; it must be a Method, or make an agent")
     try:

@@ -142,7 +142,7 @@ def subject_facts(entry: Entry) -> Facts:
     subject, provenance = entry.subject, entry.provenance
     facts = [
         ("Entry", entry.entry_id),
-        ("Agent", subject.agent),
+        ("Agent", subject.label),
         ("Model", subject.model or NOTHING),
         ("Revision", subject.revision or NOTHING),
         ("Engine", subject.engine or NOTHING),

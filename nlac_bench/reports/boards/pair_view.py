@@ -9,10 +9,10 @@ from nlac_bench.reports.boards.rows import Relation
 from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.reports.report.page import as_sentence
 from nlac_bench.stats.tables import number, p_text
-from nlac_bench.training.costs import CostComparison
+from nlac_bench.training.costs import PER_EPISODE, CostComparison
 from nlac_bench.training.curve import AXES
 
-COSTS = (AXES["env_steps"], AXES["tokens"], AXES["gradient_steps_total"], "seconds")
+COSTS = (AXES["env_steps"], AXES["tokens"], AXES["gradient_steps_total"], "seconds", PER_EPISODE)
 """The costs of ``cost_rows``."""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nlac_bench.leaderboards.boards import OUTSIDE, BoardRow
 from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
-from nlac_bench.leaderboards.spent import spent_by_runs
+from nlac_bench.leaderboards.spent import per_episode, spent_by_runs
 from nlac_bench.reports.boards.facts import (
     SEED_COLUMNS,
     Facts,
@@ -63,7 +63,7 @@ class RowView:
 
     @property
     def agent(self) -> str:
-        return self.entry.subject.agent
+        return self.entry.subject.label
 
     @property
     def places(self) -> Place | None:
@@ -145,7 +145,7 @@ class RowView:
         seeds = len(training.runs)
         use = self.budget
         words = (
-            training.method if training.method != self.agent else None,
+            training.method if training.method != self.entry.subject.agent else None,
             training.budget,
             "" if use is None or not use.overshoot else f"spent {use.spent:,.0f}",
             f"{seeds} seeds" if seeds > 1 else None,
@@ -228,6 +228,12 @@ class RowView:
         return self._test_only(
             sum(each.completion_tokens for each in self.entry.cost.tokens_by_role.values())
         )
+
+    @property
+    def episode_tokens(self) -> float | None:
+        """Generated tokens of all roles for a test episode; None if they are unknown."""
+        each = per_episode(self.entry)
+        return sum(each.values()) if each else None
 
     @property
     def environment_steps(self) -> float | None:

@@ -41,7 +41,7 @@ class BoardView:
         self._names = _names([row.entry for row in (*board.pinned, *board.ranked, *board.unranked)])
         self.pinned = [self._row(row) for row in board.pinned]
         self.rows = [self._row(row) for row in (*board.ranked, *board.unranked)]
-        self.reported = [RowView(BoardRow(entry), entry.subject.agent) for entry in board.reported]
+        self.reported = [RowView(BoardRow(entry), entry.subject.label) for entry in board.reported]
 
     @property
     def stem(self) -> str:
@@ -286,11 +286,11 @@ class BoardView:
 
 def _names(entries: Sequence[Entry]) -> dict[str, str]:
     """Return a name for each entry id: the agent; entries of one agent also have the model or a hash."""
-    agents = Counter(entry.subject.agent for entry in entries)
-    models = Counter((entry.subject.agent, entry.subject.model) for entry in entries)
+    agents = Counter(entry.subject.label for entry in entries)
+    models = Counter((entry.subject.label, entry.subject.model) for entry in entries)
     names = {}
     for entry in entries:
-        agent, model = entry.subject.agent, entry.subject.model
+        agent, model = entry.subject.label, entry.subject.model
         if agents[agent] == 1:
             name = agent
         elif models[agent, model] == 1:

@@ -80,7 +80,7 @@ def run_report(folder: Path) -> ReportPage:
         unscored_section(subjects, metric),
         reproduce_section({typed: own.run}, [typed]),
     ]
-    title = f"{own.run.subject['agent']} on {own.run.conditions['env']}"
+    title = f"{own.run.label} on {own.run.conditions['env']}"
     verdict = run_verdict(measurement, metric)
     return ReportPage(title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)))
 

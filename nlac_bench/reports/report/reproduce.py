@@ -60,7 +60,7 @@ def facts(run: RunFolder) -> list[tuple[str, str]]:
         ("data", conditions.get("data_source")),
         ("SHA-256 of the data", conditions.get("data_sha256")),
         ("user", conditions.get("user")),
-        ("agent", run.subject.get("agent")),
+        ("agent", run.label),
         ("model", run.subject.get("model")),
         ("seed", run.config.get("seed")),
         ("world", run.world),

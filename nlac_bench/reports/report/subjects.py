@@ -118,8 +118,8 @@ class Measurement:
         """
         run = RunFolder.open(path)
         base = path / BASE
-        agent, kind = run.subject["agent"], kind_of(run)
-        called = f"trained with {agent}" if kind == "trained" else agent
+        kind = kind_of(run)
+        called = f"trained with {run.label}" if kind == "trained" else run.label
         untrained = "untrained model" if name is None else f"{name}: untrained"
         return cls(
             name or called,

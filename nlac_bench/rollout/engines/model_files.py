@@ -17,6 +17,9 @@ from typing import Any
 from nlac_bench.errors import NlacBenchError
 
 INDEX = "model.safetensors.index.json"
+HEADS = "scalar_heads.tensors"
+"""The scalar heads beside a policy, in the format of safetensors. Its name does not end in ``.safetensors``:
+vLLM would take them for weights of the model."""
 MAX_JSON_BYTES = 256 * 2**20
 """Largest size of a JSON file of a model; tokenizers of large vocabularies have some tens of megabytes."""
 _PICKLED = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
