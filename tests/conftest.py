@@ -47,6 +47,20 @@ def official_data() -> Path:
     return Path(os.environ["NLAC_BENCH_DATA"])
 
 
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """The folder of the pretrained model; tests that need it are skipped without it, except under CI."""
+    from nlac_bench import pretrained
+    from nlac_bench.errors import MissingDataError
+
+    try:
+        return pretrained.path("smollm2")
+    except MissingDataError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+
+
 @pytest.hookimpl(optionalhook=True)  # the environment of vLLM does not have pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than cores, because some tests wait for time-outs."""

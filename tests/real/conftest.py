@@ -1,12 +1,8 @@
-"""Gives the tests the model's folder; without it they are skipped, except under CI."""
+"""Marks the tests; ``smollm2`` in ``tests/conftest.py`` gives them the model's folder."""
 
-import os
 from pathlib import Path
 
 import pytest
-
-from nlac_bench import pretrained
-from nlac_bench.errors import MissingDataError
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -15,14 +11,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.real)
             item.add_marker(pytest.mark.slow)
-
-
-@pytest.fixture(scope="session")
-def smollm2() -> Path:
-    """The folder of the converted model."""
-    try:
-        return pretrained.path("smollm2")
-    except MissingDataError as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(error))

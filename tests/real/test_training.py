@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from nlac_bench.rollout.engines.hf.engine import HFEngine
+from tests.cli.command import call
+from tests.real.greedy import QUESTIONS, check_greedy
 
 SMALL = (
     "--limit", "4", "--max-tokens", "8", "--train=train_batch_size=8", "--train=rollouts_per_task=4",
@@ -36,14 +38,40 @@ def test_two_steps_of_grpo_and_a_checkpoint_for_plain_transformers(tmp_path: Pat
     for trace in ("Traceback", "leaked"):
         assert trace not in stderr
     best = tmp_path / "run" / "checkpoints" / "best"
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(best), AutoTokenizer.from_pretrained(best)
-    inputs = tokenizer.apply_chat_template(
-        [{"role": "user", "content": "Say hello."}], add_generation_prompt=True, return_tensors="pt",
-        return_dict=True,
+    assert not list(best.glob("adapter*")), "adapters are merged into the weights"
+    engine = HFEngine.from_pretrained(str(best), dtype="float32", device="cpu")
+    try:
+        check_greedy(engine, best, QUESTIONS[:2])
+    finally:
+        engine.close()
+
+
+@pytest.mark.usefixtures("smollm2")
+def test_a_critic_that_cannot_be_read_is_reported_after_one_iteration(tmp_path: Path) -> None:
+    """Without forms, this model's predictions cannot be read; each of the played actions gets one."""
+    done = call(
+        "run", "--model", "smollm2", "--env", "first_steps", "--agent", "nlac", "--budget", "steps=9",
+        "--replicas", "1", "--train=forms=free", "--train=max_response_length=8", "--train=replay_ratio=2",
+        "--train=refine_source=replayed", "--train=probes=0", "--train=probe_states=0", *SMALL, "--out",
+        str(tmp_path / "run"),
     )  # fmt: skip
-    with torch.no_grad():
-        output = model.generate(**inputs, do_sample=False, max_new_tokens=8)
-    assert tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True).strip()
+    assert done.returncode == 3, done.stderr[-3000:]
+    assert "in the first iteration" in done.stderr and "could not be read" in done.stderr
+    assert "set --train forms=filled" in done.stderr and "Traceback" not in done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["kind"] for row in rows].count("iteration") == 1
+
+
+@pytest.mark.usefixtures("smollm2")
+def test_native_tool_calls_are_refused_because_the_template_ignores_tools(tmp_path: Path) -> None:
+    done = call(
+        "run", "--model", "smollm2", "--env", "tau_retail", "--agent", "tool_calling", "--limit", "1",
+        "--out", str(tmp_path / "run"),
+    )  # fmt: skip
+    assert done.returncode == 2 and not (tmp_path / "run").exists(), done.stderr
+    assert "the name of the tool does not reach the prompt; use --agent react or act" in done.stderr
+    found = json.loads(call("doctor", "--model", "smollm2", "--json").stdout)
+    assert found["ok"] and not found["tools"] and found["end_tokens"] == ["<|im_end|>"]
 
 
 @pytest.mark.usefixtures("smollm2")

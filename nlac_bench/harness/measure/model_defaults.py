@@ -41,7 +41,7 @@ TRAINING: Mapping[str, Any] = {
 }
 SMOLLM2: Mapping[str, Any] = {"budget": "steps=20", "lr": 2e-5}
 SMOLLM2_TOKENS = 64
-"""Tokens of an answer of ``smollm2``, which has a context of 2,048."""
+"""Largest number of tokens of an answer of ``smollm2``."""
 
 CONCURRENCY = 64
 """Number of concurrent episodes for each process that runs the model: a step of 64 rows takes hardly longer
