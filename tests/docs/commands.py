@@ -59,6 +59,8 @@ SUBSTITUTIONS = {
     r"tau_pairs --stride 60": "tau_pairs --stride 1000",  # test_tau_pairs.py measures more of the phrases
     r"--expected FILE": "--data {data}/tau_bench --expected {data}/tau_bench/expected_sample.jsonl",
     r"grade FILE\.jsonl": "grade answers.jsonl",
+    r"export prompts RUN --out FILE": "export prompts runs/A --out rows.jsonl",
+    r"(train|val)\.parquet": "val.jsonl",  # parquet needs the extra frames; test_prompts.py reads it
     r"my_pkg:": "examples.register_env:",
     r"(?<=[ '])count_down": "examples.register_env:CountDown-v0",  # test_registry.py installs this name
     r"envs check ID": "envs check examples.register_env:CountDown-v0",

@@ -84,6 +84,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("work")
     (folder / "configs").symlink_to(ROOT / "configs")
     (folder / "answers.jsonl").write_text(json.dumps({"gold": "1/2", "pred": "0.5"}))
+    (folder / "val.jsonl").write_text(json.dumps({"question": "1 + 1?", "answer": 2}))
     for name, agent in (("A", "oracle"), ("B", "random")):
         nlac_bench(
             "run",

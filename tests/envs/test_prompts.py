@@ -378,3 +378,13 @@ def test_a_service_is_an_address(written: Callable[..., Path]) -> None:
     for url in ("file:///etc/passwd", "localhost:80", 3):
         with pytest.raises(ConfigError, match="verifier must be an address"):
             PromptsEnv(data=written(gsm8k()), verifier=url)  # type: ignore[arg-type]
+
+
+def test_a_file_that_changed_is_read_again(written: Callable[..., Path]) -> None:
+    before = PromptsEnv(data=written(gsm8k(gold="1")))
+    assert PromptsEnv(data=written(gsm8k(gold="1"), name="copy.jsonl")).source == before.source
+    after = PromptsEnv(data=written(gsm8k(gold="22")))
+    assert score(after, "#### 22") == (1.0, True)
+    assert before.source != after.source
+    with pytest.raises(ConfigError, match="set --data FILE"):
+        PromptsEnv()

@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,14 @@ _GSM8K_TAIL = 300
 
 
 @dataclass(slots=True)
-class _Task:
+class _PromptTask:
     row: PromptRow
     inner: TextEnv | None = None
     """The episode of another environment that the row stands for."""
 
-    def copy(self) -> "_Task":
+    def copy(self) -> "_PromptTask":
         """Return a copy that shares nothing that changes."""
-        return _Task(self.row, None if self.inner is None else self.inner.fork())
+        return _PromptTask(self.row, None if self.inner is None else self.inner.fork())
 
 
 class PromptsEnv(TextEnv):
@@ -82,16 +83,17 @@ class PromptsEnv(TextEnv):
     def __init__(
         self,
         *,
-        data: str | os.PathLike[str],
+        data: str | os.PathLike[str] | None = None,
         val: str | os.PathLike[str] | None = None,
         split: str = "test",
         verifier: str | None = None,
         sandbox: str | None = None,
         render_mode: str | None = None,
     ) -> None:
+        if data is None:
+            raise ConfigError('prompts plays a file: set --data FILE, or prompts@{"data": "FILE"}')
         files = [Path(file) for file in (data, val) if file is not None]
-        contents = [read_bytes(file) for file in files]
-        tables = [read_rows(file, content) for file, content in zip(files, contents, strict=True)]
+        tables, hashes = zip(*map(_loaded, files), strict=True)
         self._verifier, self._sandbox = checked_url("verifier", verifier), checked_url("sandbox", sandbox)
         for file, rows in zip(files, tables, strict=True):
             self._refuse_without_service(file, rows)
@@ -106,7 +108,7 @@ class PromptsEnv(TextEnv):
             )
         self._rows = by_split[split]
         self._inner: dict[str, TextEnv] = {}
-        source = DataSource("custom", sha256(b"".join(sha256(x).digest() for x in contents)).hexdigest())
+        source = DataSource("custom", sha256(b"".join(hashes)).hexdigest())
         super().__init__(task_ids=tuple(self._rows), split=split, source=source, render_mode=render_mode)
 
     def _refuse_without_service(self, file: Path, rows: Sequence[PromptRow]) -> None:
@@ -184,7 +186,7 @@ class PromptsEnv(TextEnv):
     async def _begin(self, task_id: str) -> str:
         row = self._rows[task_id]
         if row.scorer != "episode":
-            self._state = _Task(row)
+            self._state = _PromptTask(row)
             return row.question
         if row.gold not in self._inner:
             self._inner[row.gold] = registry.make_text_env(row.gold)
@@ -192,7 +194,7 @@ class PromptsEnv(TextEnv):
         drawn, named = int(self.np_random.integers(2**31)), row.extra.get("seed")
         seed = named if isinstance(named, int) and 0 <= named < 2**31 else drawn
         observation, _ = await inner.areset(seed=seed, options={"task_id": _inner_task(row, inner)})
-        self._state = _Task(row, inner)
+        self._state = _PromptTask(row, inner)
         return observation
 
     async def _respond(self, action: str) -> Outcome:
@@ -210,6 +212,21 @@ class PromptsEnv(TextEnv):
         said = "Your answer is correct." if success else "Your answer is not correct."
         reason = "success" if success else "failure"
         return Outcome(said, score, reason, success, {"score": score})  # type: ignore[arg-type]
+
+
+def _loaded(file: Path) -> tuple[Sequence[PromptRow], bytes]:
+    """Return the rows of a file and the hash of its content; all environments of a run read the same file."""
+    try:
+        state = file.lstat()
+    except OSError:
+        return _read(file, None)  # the error says why it cannot be read
+    return _read(file.absolute(), (state.st_ino, state.st_size, state.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _read(file: Path, state: tuple[int, int, int] | None) -> tuple[Sequence[PromptRow], bytes]:
+    content = read_bytes(file)
+    return read_rows(file, content), sha256(content).digest()
 
 
 async def _played(inner: TextEnv, action: str) -> Outcome:
