@@ -47,6 +47,8 @@ COMMANDS: Mapping[str, Definition] = {
     "score": Definition("compare", "score"),
     "compare": Definition("compare", "compare"),
     "report": Definition("report", "report"),
+    "view": Definition("view", "view"),
+    "watch": Definition("watch", "watch"),
     "sweep": Definition("sweep", "sweep"),
     "submit": Definition("entries", "submit"),
     "verify": Definition("entries", "verify"),

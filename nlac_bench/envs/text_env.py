@@ -229,6 +229,14 @@ class TextEnv(gymnasium.Env[str, str]):
         """
         return {}
 
+    def describe_state(self) -> dict[str, Any]:
+        """Return what a viewer shows of the episode's state beside the conversation, as JSON.
+
+        It is for people: agents must not see it. The value shares nothing with the state, so that two of them
+        can be compared. By default it is empty.
+        """
+        return {}
+
     # --- Gymnasium ------------------------------------------------------------------------------
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:

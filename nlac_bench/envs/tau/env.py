@@ -309,6 +309,10 @@ class TauEnv(TextEnv):
             "reward": self._rule.name,
         }
 
+    def describe_state(self) -> dict[str, Any]:
+        """Return the rows of the database that were changed; see ``Database.changed``."""
+        return {"rows": self._state.db.changed()}
+
     # --- players without a model ----------------------------------------------------------------
 
     def oracle_action(self) -> str:
