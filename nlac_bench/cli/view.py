@@ -62,7 +62,8 @@ def view(
 
 
 def _write(folders: list[Path], out: Path | None, no_open: bool, as_json: bool) -> None:
-    from nlac_bench.reports.view.page import VIEW, write_view
+    from nlac_bench.reports.report.page import VIEW
+    from nlac_bench.reports.view.page import write_view
 
     made = write_view(folders, folders[0] / VIEW if out is None else out)
     if as_json:

@@ -62,9 +62,9 @@ def test_an_episode_that_the_environment_answers_differently_has_no_states(
     ("env", "settings", "reason"),
     [
         ("evil_module:Env", {}, "belongs to another package"),
-        ('twenty_questions@{"recording": "stolen.jsonl"}', {}, "reads or writes a file"),
-        ("tau_retail", {"user_model": "m"}, "a model plays the user"),
-        ("tau_retail", {"user": "human"}, "replies are not stored"),
+        ('twenty_questions@{"recording": "stolen.jsonl"}', {}, "writes to a file"),
+        ("twenty_questions", {"user_model": "m"}, "a model plays the oracle"),
+        ('tau_retail@{"user": "llm"}', {}, "cannot be made"),
         ('tau_retail@{"level": "none"}', {}, "cannot be made"),
         ('tau_retail@{"nonsense": 1}', {}, "cannot be made"),
     ],

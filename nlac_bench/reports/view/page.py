@@ -22,8 +22,6 @@ from nlac_bench.reports.view.transcript import finite, flags_of, reading_of, tra
 from nlac_bench.types import Episode, Usage
 from nlac_bench.visible import visible
 
-VIEW = "view.html"
-"""Name of a run's page in its folder."""
 MOST_IN_FILE = 2_000
 """Largest number of episodes in one file."""
 PART_EPISODES, PART_CHARACTERS = 50, 400_000
@@ -142,7 +140,7 @@ def write_view(folders: Sequence[Path], out: Path) -> Written:
     view = {
         "title": redactor().text(f"{title} on {runs[0].run.conditions['env']}"),
         "sides": sides,
-        "going": [line for run in runs if (line := _going(run))],
+        "going": [side["going"] for side in sides if side["going"]],
         "command": redactor().text(shlex.join(["nlac-bench", "view", *map(os.fspath, folders)])),
         "probes": bool(flips),
         "index": _block(index),
@@ -170,8 +168,10 @@ def _add_side(pages: _Pages, number: int, side: Side) -> dict[str, Any]:
         pages.add(number, episode, bool(readings), content)
         results.append(episode.success)
     scored = [each for each in results if each is not None]
+    owed = (side.planned or 0) > len(results)
     words = f"{sum(scored):,} of {len(scored):,} won"
-    return {"name": visible(side.name), "planned": side.planned, "result": words}
+    going = f"{side.name}, {len(results):,} of {side.planned:,} episodes are recorded" if owed else ""
+    return {"name": visible(side.name), "planned": side.planned, "result": words, "going": visible(going)}
 
 
 def _probes(runs: Sequence[Shown]) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
@@ -197,13 +197,6 @@ def _probes(runs: Sequence[Shown]) -> tuple[list[dict[str, Any]], list[list[dict
             }  # fmt: skip
             states.setdefault((n, reading.state), []).append(made)
     return validations, list(states.values())
-
-
-def _going(run: Shown) -> str:
-    """Return how far an unfinished run is, or ""."""
-    owed = len(run.run.owed())
-    planned = len(run.run.plan)
-    return visible(f"{run.name}, {planned - owed} of {planned} episodes are recorded") if owed else ""
 
 
 def _json(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import parse
-from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.envs.text_env import RepeatsMessages, TextEnv
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.runs.configuration import RunConfig
@@ -38,13 +38,18 @@ class Replayer:
 
     def __init__(self, side: Side) -> None:
         self._env: TextEnv | None = None
+        self._user: RepeatsMessages | None = None
         self.problem = _why_not(side.run)
         """Why no episode can be played again; "" if they can."""
         if not self.problem:
             try:
                 self._env = side.environment(_environments(side.run))
+                self._user = self._env.repeat_user()
             except (NlacBenchError, ValueError, TypeError) as error:
                 self.problem = f"the environment cannot be made: {error}"
+        simulated = side.run.config.get("user_model") or side.run.config.get("replay")
+        if simulated and self._user is None and not self.problem:
+            self._env, self.problem = None, "a model plays the oracle or the judge"
 
     def play(self, episode: Episode) -> Replayed:
         """Return the states of ``episode``.
@@ -61,18 +66,22 @@ class Replayer:
         if env.tools() and not called:
             return Replayed()
         try:
-            return _played(env, episode)
+            return _played(env, self._user, episode)
         except (NlacBenchError, ValueError) as error:
             return Replayed(problem=f"the environment cannot play it: {error}")
 
 
-def _played(env: TextEnv, episode: Episode) -> Replayed:
+def _played(env: TextEnv, user: RepeatsMessages | None, episode: Episode) -> Replayed:
+    if user is not None:
+        user.next = episode.first_observation
     observation, _ = env.reset(seed=episode.seed, options={"task_id": episode.task_id})
     if observation != episode.first_observation:
         return Replayed(problem="the environment begins it with another message today")
     states: list[State] = [env.describe_state()]
     ended = False
     for number, turn in enumerate(episode.turns, start=1):
+        if user is not None:
+            user.next = turn.observation
         if turn.played and not ended:
             observation, _, ended, _, _ = env.step(turn.text)
             if observation != turn.observation:
@@ -85,16 +94,12 @@ def _why_not(run: RunFolder) -> str:
     config = run.config
     env = str(config.get("env"))
     if parse(env)[0] not in registry.BUILTIN or to_repeat({"env": env}):
-        return "its environment belongs to another package, or reads or writes a file that the run names"
-    if config.get("user_model") is not None or config.get("replay") is not None:
-        return "a model plays the user, the oracle or the judge"
-    if config.get("user") == "human" or parse(env)[1].get("user") in ("human", "replay"):
-        return "the user's replies are not stored apart from the run"
+        return "its environment belongs to another package, or writes to a file that the run names"
     return ""
 
 
 def _environments(run: RunFolder) -> Environments:
-    names = ("env", "split", "data", "user", "seed")
+    names = ("env", "split", "data", "seed")  # not the user, whose messages are repeated
     settings = {name: run.config[name] for name in names if run.config.get(name) is not None}
     source = str(run.path / "config.json")
     return Environments(RunConfig.from_mapping({**settings, "agent": "random"}, source), None)
@@ -110,11 +115,13 @@ def changes(before: State, after: State) -> list[Change]:
 
 
 def _compare(place: str, old: Any, new: Any, found: Callable[[Change], None]) -> None:
+    if old == new:  # most of a row
+        return
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             _compare(f"{place} {key}", old.get(key), new.get(key), found)
     elif isinstance(old, list) and isinstance(new, list):
         for i in range(max(len(old), len(new))):
             _compare(f"{place} {i + 1}", *(x[i] if i < len(x) else None for x in (old, new)), found)
-    elif json.dumps(old) != json.dumps(new):
+    else:
         found((place, *(None if x is None else json.dumps(x, ensure_ascii=False) for x in (old, new))))

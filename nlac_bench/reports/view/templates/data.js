@@ -9,14 +9,14 @@ const TRUNCATED = 1, TOOL_ERROR = 2, INVALID = 4, UNKNOWN = 8, CRITIC = 16;
 
 /** Make an element. `properties` are set on it (`class`, `hidden`, `aria-…` as attributes); children may be text. */
 function make(tag, properties = {}, ...children) {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
-    if (name === "class") made.className = value;
-    else if (name.includes("-") || name === "for") made.setAttribute(name, value);
-    else made[name] = value;
+    if (name === "class") element.className = value;
+    else if (name.includes("-") || name === "for") element.setAttribute(name, value);
+    else element[name] = value;
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
-  return made;
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
 }
 
 /** The name of an episode in the address. */

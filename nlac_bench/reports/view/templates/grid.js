@@ -7,7 +7,14 @@ let shown = []; // the selected episodes, in the order of the grid
 
 const MARKS = new Map([[1, ["✓", "won"]], [0, ["✗", "lost"]], [null, ["–", "no result"]]]);
 
+const made = new Map(); // the cells that were shown, by episode: making one takes longer than moving it
+
 function cell(n) {
+  if (!made.has(n)) made.set(n, newCell(n));
+  return made.get(n);
+}
+
+function newCell(n) {
   const [mark, word] = MARKS.get(columns.success[n]);
   const flags = columns.flags[n];
   const side = sides[columns.side[n]].name;
@@ -17,7 +24,7 @@ function cell(n) {
     "a",
     {
       class: `cell ${word.replace(" ", "-")}${flags & TRUNCATED ? " truncated" : ""}`,
-      href: address({ episode: nameOf(n), turn: "", view: "" }),
+      href: `#${new URLSearchParams({ episode: nameOf(n) })}`,
       tabIndex: -1,
       title: [`${side}${trial}: ${word}`, ends[columns.end[n]][1], ...extra].join(", "),
       "aria-label": [`${tasks[columns.task[n]]}, ${side}${trial}: ${word}`, ...extra].join(", "),
@@ -57,6 +64,13 @@ function markCurrent() {
   current?.setAttribute("aria-current", "true");
   (current ?? grid.querySelector("a"))?.setAttribute("tabindex", "0");
 }
+
+grid.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return; // a new tab shows the episode alone
+  event.preventDefault();
+  location.hash = address({ episode: nameOf(Number(link.dataset.episode)), turn: "" });
+});
 
 grid.addEventListener("keydown", (event) => {
   const from = event.target.closest("a");
