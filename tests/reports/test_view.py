@@ -52,9 +52,9 @@ def altered(run: Path, folder: Path, old: str, new: str, name: str = "episodes.j
 def test_an_episode_that_the_environment_answers_differently_has_no_states(
     shop: Path, tmp_path: Path
 ) -> None:
-    run = altered(shop, tmp_path / "run", "One moment, I am looking", "One moment, I do not look")
+    run = altered(shop, tmp_path / "run", '"observation":"alba_ueda_6779"', '"observation":"somebody"')
     first, second = episodes_of(write_view([run], tmp_path / "a.html").path).values()
-    assert first["problem"] == "the environment answers turn 4 differently today"
+    assert first["problem"] == "the environment answers turn 1 differently today"
     assert not any("db" in turn for turn in first["turns"]) and any("db" in turn for turn in second["turns"])
 
 

@@ -19,7 +19,7 @@ _CLOSING = {"$$": "$$", "$": "$", "\\[": "\\]", "\\(": "\\)"}
 
 def _table(text: str) -> dict[str, str]:
     """Return a table that is written as words ``command=symbol``."""
-    return dict(pair.split("=", 1) for pair in text.split())  # type: ignore[misc]
+    return dict(pair.split("=", 1) for pair in text.split())
 
 
 _LETTERS = _table(
