@@ -33,7 +33,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     return write_view(
-        [make_critic_run(folder / "nlac", ["one plain text", "another"])], folder / "view.html"
+        [make_critic_run(folder / "nlac", ["one plain text", "another", "long words " * 800])],
+        folder / "view.html",
     ).path
 
 
@@ -187,6 +188,9 @@ def test_a_page_is_accessible_and_fits_its_window(
     for path, address in ((trained, "#episode=training/r0/0/0"), (trained, "#view=flip"), (two, pair)):
         with opened(chromium, path, fragment=address, width=width, scheme=scheme, bypass_csp=True) as found:
             found.page.wait_for_selector("#flip-texts h3, .episode .turn")
+            found.page.evaluate(
+                "() => document.querySelectorAll('details').forEach((d) => { d.open = true; })"
+            )
             assert found.wcag_violations() == []
             assert found.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 

@@ -169,7 +169,7 @@ def _add_side(pages: _Pages, number: int, side: Side) -> dict[str, Any]:
         results.append(episode.success)
     scored = [each for each in results if each is not None]
     owed = (side.planned or 0) > len(results)
-    words = f"{sum(scored):,} of {len(scored):,} won"
+    words = f"{sum(scored):,} of {len(scored):,} won" if scored else "no result yet"
     going = f"{side.name}, {len(results):,} of {side.planned:,} episodes are recorded" if owed else ""
     return {"name": visible(side.name), "planned": side.planned, "result": words, "going": visible(going)}
 

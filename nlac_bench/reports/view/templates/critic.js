@@ -41,7 +41,7 @@ function criticTexts(reading, played, answered, before) {
 function rail(turn) {
   const [newest, ...earlier] = [...turn.read].reverse();
   const heard = plain(turn.o);
-  const [played, answered] = [plain(turn.t), heard.length > 240 ? `${heard.slice(0, 240)}…` : heard];
+  const [played, answered] = [plain(turn.t), heard.length > 120 ? `${heard.slice(0, 120)}…` : heard];
   return make("aside", { class: "rail", "aria-label": "The critic about this turn" },
     make("h3", {}, `Critic, iteration ${newest.i}`), criticTexts(newest, played, answered),
     earlier.map((reading) => make("details", {}, make("summary", {}, `iteration ${reading.i}`), criticTexts(reading, played, answered))));

@@ -46,13 +46,13 @@ async function showFlipbook() {
   document.getElementById("when").textContent = `validation ${at + 1} of ${readings.length}: ${validationName(reading)}`;
   document.getElementById("timeline").replaceChildren(...timeline(readings, at));
   document.getElementById("flip-state").replaceChildren(
-    make("h3", {}, "The state"), make("p", { class: "who" }, "environment"), said(reading.heard),
-    make("p", { class: "who" }, "agent"), said(reading.played, "said agent"),
+    make("h3", {}, "The state"), make("p", { class: "who" }, "environment"), said(reading.heard, "said", 400),
+    make("p", { class: "who" }, "agent"), said(reading.played, "said agent", 400),
     make("p", {}, make("a", { href: address({ view: "", episode: reading.episode, turn: String(reading.step + 1), state: "", at: "" }) }, "The whole episode")));
   const changed = at ? "Words that differ from the validation before are marked." : "The first validation.";
   document.getElementById("flip-texts").replaceChildren(
     make("h3", {}, "The critic"), make("p", { class: "note" }, changed),
-    ...criticTexts(reading, reading.played, reading.answered, readings[at - 1]).flat());
+    ...criticTexts(reading, reading.played, reading.answered.slice(0, 400), readings[at - 1]).flat());
 }
 
 slider.addEventListener("input", () => { remember({ at: slider.value }); showFlipbook(); });

@@ -21,12 +21,13 @@ function rendered([, display, tree, source]) {
   return math;
 }
 
-/** A text of a model, a user or a tool, with its line breaks; a long one is folded. */
-function said(text, kind = "said") {
+/** A text of a model, a user or a tool, with its line breaks; what is longer than `longest` is folded. */
+function said(text, kind = "said", longest = LONGEST) {
   if (Array.isArray(text)) return make("div", { class: kind, dir: "auto" }, text.map((p) => (Array.isArray(p) ? rendered(p) : p)));
-  if (text.length <= LONGEST) return make("div", { class: kind, dir: "auto" }, text || make("em", {}, "(empty)"));
-  const rest = text.slice(LONGEST);
-  return make("div", { class: kind, dir: "auto" }, text.slice(0, LONGEST), make("details", {},
+  const properties = { class: kind, dir: "auto", ...(kind === "long" ? { tabIndex: 0 } : {}) }; // it can be scrolled
+  if (text.length <= longest) return make("div", properties, text || make("em", {}, "(empty)"));
+  const rest = text.slice(longest);
+  return make("div", properties, text.slice(0, longest), make("details", {},
     make("summary", {}, `${rest.length.toLocaleString("en")} more characters`), rest));
 }
 
