@@ -1,25 +1,53 @@
-"""Photographs a report for README with Debian's Chromium: ``python -m docs.screenshot``."""
+"""Photographs pages for README with Debian's Chromium.
+
+``python -m docs.screenshot`` photographs a report, ``python -m docs.screenshot RUN EPISODE STATE`` the
+viewer of a training run.
+"""
 
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 HERE = Path(__file__).parent
 
 
-def photograph(path: Path) -> None:
-    """Write the first figure of the report of ``leaderboards/miniature`` to ``path``.
+VIEWS = {
+    "view.png": ("#side=training&episode={episode}", 1280, 800, "light"),
+    "view-flipbook.png": ("#view=flip&state={state}&at=1", 1100, 560, "dark"),
+    "view-phone.png": ("#episode={episode}", 390, 760, "light"),
+}
+"""The pictures of the viewer: address, width, height, colours."""
+
+
+@contextmanager
+def chromium() -> Iterator["Browser"]:
+    """Start Chromium.
 
     Raises:
-        SystemExit: Chromium is not installed.
+        SystemExit: it is not installed.
     """
     from playwright.sync_api import sync_playwright
 
-    chromium = shutil.which("chromium")
-    if chromium is None:
+    program = shutil.which("chromium")
+    if program is None:
         sys.exit("the screenshot needs Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def photograph(path: Path) -> None:
+    """Write the first figure of the report of ``leaderboards/miniature`` to ``path``."""
     with tempfile.TemporaryDirectory() as folder:
         page_file = Path(folder) / "report.html"
         command = [
@@ -30,13 +58,34 @@ def photograph(path: Path) -> None:
             str(HERE.parent / "leaderboards" / "miniature"),
         ]
         subprocess.run([*command, "--out", str(page_file)], check=True)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with chromium() as browser:
             page = browser.new_page(viewport={"width": 980, "height": 900})
             page.goto(page_file.as_uri())
             page.locator("section figure").first.screenshot(path=path)
-            browser.close()
+
+
+def photograph_viewer(run: str, episode: str, state: str) -> None:
+    """Write the pictures ``VIEWS`` of the viewer of the training run in the folder ``run``.
+
+    Args:
+        episode: the name of the shown episode, as in the page's address.
+        state: the number of the state in the flip-book, from 0.
+    """
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        file = Path(folder) / "view.html"
+        command = [sys.executable, "-m", "nlac_bench", "view", run, "--out", str(file), "--no-open"]
+        subprocess.run(command, check=True)
+        for name, (address, width, height, colours) in VIEWS.items():
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=colours)
+            page.goto(file.as_uri() + address.format(episode=quote(episode, safe=""), state=state))
+            page.wait_for_selector("#flip-texts h3, .episode .turn")
+            if width < 400:
+                page.evaluate("document.getElementById('transcript').scrollIntoView()")
+            page.screenshot(path=HERE / name)
 
 
 if __name__ == "__main__":
-    photograph(HERE / "report.png")
+    if len(sys.argv) > 1:
+        photograph_viewer(*sys.argv[1:])
+    else:
+        photograph(HERE / "report.png")

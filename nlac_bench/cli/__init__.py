@@ -34,11 +34,13 @@ app = typer.Typer(
       nlac-bench compare runs/A runs/B              compare two runs
       nlac-bench report runs/… --out report.html    write a report with figures
       nlac-bench export prompts runs/… --out FILE   tasks for other programs
+      nlac-bench view runs/…                        episodes and critiques as a page
       nlac-bench floors                             agents that use no model
       nlac-bench leaderboard build …                boards from submitted entries
 
     [bold]Train[/bold]
       nlac-bench run --env tau_retail --agent nlac  train the embedded model
+      nlac-bench watch runs/…                       follow a run that is going
       nlac-bench critiques runs/…                   critiques of a training run
       nlac-bench sweep FILE.toml --out runs/sweep   several methods and seeds
       nlac-bench launch --config FILE.toml          servers and learner on GPUs

@@ -48,6 +48,8 @@ COMMANDS: Mapping[str, Definition] = {
     "compare": Definition("compare", "compare"),
     "report": Definition("report", "report"),
     "export": Definition("export", "export"),
+    "view": Definition("view", "view"),
+    "watch": Definition("watch", "watch"),
     "sweep": Definition("sweep", "sweep"),
     "submit": Definition("entries", "submit"),
     "verify": Definition("entries", "verify"),

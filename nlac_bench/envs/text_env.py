@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
 
 import gymnasium
 import numpy as np
@@ -56,6 +56,12 @@ class Outcome:
 
 
 CopyKind: TypeAlias = Literal["expression", "number", "gold form"]
+
+
+class RepeatsMessages(Protocol):
+    """A simulated user that says ``next``."""
+
+    next: str
 
 
 class TextEnv(gymnasium.Env[str, str]):
@@ -228,6 +234,21 @@ class TextEnv(gymnasium.Env[str, str]):
         It is for people: agents must not see it.
         """
         return {}
+
+    def describe_state(self) -> dict[str, Any]:
+        """Return what a viewer shows of the episode's state beside the conversation, as JSON.
+
+        It is for people: agents must not see it. The value shares nothing with the state, so that two of them
+        can be compared. By default it is empty.
+        """
+        return {}
+
+    def repeat_user(self) -> RepeatsMessages | None:
+        """Let the simulated user of the following episodes say what it is given as ``next`` before each call.
+
+        Recorded episodes are then played again quickly and without a model. By default there is no such user.
+        """
+        return None
 
     # --- Gymnasium ------------------------------------------------------------------------------
 

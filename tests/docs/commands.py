@@ -51,7 +51,7 @@ SUBSTITUTIONS = {
     r"doctor --base-url http://localhost:8000/v1 --model NAME": "doctor --base-url {url} --model stub",
     r"--model NAME --base-url http://localhost:8000/v1": "--model stub --base-url {url} --limit 2",
     r"--env tau_retail(?= --offline)": "--env math500_hard",  # the environment of ``runs/trained``
-    r"(--model|--offline|critiques) (runs/…|DIR)": r"\1 runs/trained",
+    r"(--model|--offline|critiques|view|watch) (runs/…|DIR)": r"\1 runs/trained",
     r"(resume|score) (runs/…|DIR)": r"\1 runs/A",
     r"report runs/sweep": "report runs/A",
     r"compare S0,S1,S2 S0/base,S1/base,S2/base": "compare runs/A,runs/B runs/B,runs/A",

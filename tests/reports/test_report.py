@@ -532,3 +532,14 @@ def test_secrets_are_not_in_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder = make_run(tmp_path / "run", [WON, INFRA], message="the key is hidden-value-123456")
     monkeypatch.setenv("MY_API_KEY", "hidden-value-123456")
     assert "hidden-value-123456" not in report_of([str(folder)]).to_html()
+
+
+def test_the_report_of_a_run_leads_to_its_episodes(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "a run", [WON])
+    write_page(report_of([str(run)]), run / "report.html")
+    text = (run / "report.html").read_text()
+    assert "nlac-bench view &#39;a run&#39;" in text and 'href="view.html"' not in text
+    (run / "view.html").write_text("the viewer")
+    for out, linked in ((run / "report.html", True), (tmp_path / "report.html", False)):
+        write_page(report_of([str(run)]), out)
+        assert ('href="view.html"' in out.read_text()) is linked

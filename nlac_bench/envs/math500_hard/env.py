@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -36,6 +36,8 @@ NO_BOX = (
 @dataclass(frozen=True, slots=True)
 class _State:
     problem: Problem
+    reason: str = ""
+    """The grader's reason, after the step."""
 
     def copy(self) -> "_State":
         """Return this object, which is immutable."""
@@ -165,6 +167,11 @@ class Math500HardEnv(TextEnv):
         """Return the level."""
         return {"level": self.level}
 
+    def describe_state(self) -> dict[str, Any]:
+        """Return the gold answer, and the grader's reason once the answer was graded."""
+        state = self._state
+        return {"gold answer": state.problem.answer} | ({"grader": state.reason} if state.reason else {})
+
     def oracle_action(self) -> str:
         """Return the gold answer in a box, after a worked solution where the data have one."""
         problem = self._state.problem
@@ -217,6 +224,7 @@ class Math500HardEnv(TextEnv):
         if not (boxed(action) or "").strip("{} "):  # empty, or only braces
             return self._invalid(NO_BOX)
         grade = await default_grader().agrade(self._state.problem.answer, action)
+        self._state = replace(self._state, reason=grade.reason)
         if grade.correct is None:
             outcome = _end(f"Your answer could not be graded: {grade.reason}.", ungraded=grade.reason)
         elif grade.in_another_form and self._is_copy(action):

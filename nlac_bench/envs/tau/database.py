@@ -81,6 +81,14 @@ class Database:
         self._owned.add(key)
         return self._rows[key]
 
+    def changed(self) -> dict[str, tuple[Row | None, Row]]:
+        """Return the rows in the overlay by ``table/id``: as they were at first (None if new), and copies."""
+        base = self._base.tables
+        return {
+            f"{table}/{row_id}": (base[table].get(row_id), copied(row))
+            for (table, row_id), row in self._rows.items()
+        }
+
     def same_as(self, other: "Database") -> bool:
         """Return whether both have the same :meth:`hash`; compares only the rows in the overlays.
 

@@ -30,7 +30,7 @@ from nlac_bench.envs.tau.shaping import RewardRule
 from nlac_bench.envs.tau.users.base import User, UserKind
 from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
-from nlac_bench.envs.tau.users.offline import RecordedConversation
+from nlac_bench.envs.tau.users.offline import RecordedConversation, RepeatingUser
 from nlac_bench.envs.tau.writes import WRITES, Write
 from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
@@ -308,6 +308,16 @@ class TauEnv(TextEnv):
             "user_prompts": prompt_hashes(self.user_kind),
             "reward": self._rule.name,
         }
+
+    def repeat_user(self) -> RepeatingUser:
+        """Replace the user of the following episodes by one that repeats messages, and return it."""
+        self._new_user = user = RepeatingUser()
+        self.user_kind, self.remote = user.kind, False
+        return user
+
+    def describe_state(self) -> dict[str, Any]:
+        """Return the rows of the database that were changed; see ``Database.changed``."""
+        return {"rows": self._state.db.changed()}
 
     # --- players without a model ----------------------------------------------------------------
 

@@ -266,6 +266,11 @@ class TwentyQuestionsEnv(TextEnv):
         names = dict.fromkeys(n for n, c in zip(self.world.names, self._candidates, strict=True) if c)
         return (*COMMON_QUESTIONS, *(player.guess(name) for name in names))
 
+    def describe_state(self) -> dict[str, Any]:
+        """Return the objects that contradict the fewest answers so far, and were not guessed."""
+        left = player.remaining(self.world, self._candidates, self._state.asked, self.unknowns)
+        return {"candidates": sorted({self.world.names[i] for i in np.flatnonzero(left)})}
+
     def conditions(self) -> dict[str, Any]:
         """Return the oracle, hashes of what determines its answers, ``unknowns``, reward and level."""
         return {"oracle": self._oracle.name, **self._oracle.conditions(), "unknowns": self.unknowns,

@@ -8,6 +8,7 @@ style attribute or an event handler therefore has no effect, and the page cannot
 import base64
 import functools
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -72,24 +73,44 @@ def environment(package: str, *, html: bool) -> "Environment":
     return made
 
 
-def _asset(name: str) -> str:
-    return (files("nlac_bench.reports.pages") / "templates" / name).read_text(encoding="utf-8")
+def own_assets(
+    package: str, styles: Sequence[str], scripts: Sequence[str], *, parts: bool
+) -> dict[str, "Markup"]:
+    """Return the values of ``render_html`` that give a page a style and a script of its own.
+
+    Args:
+        package: name of the package whose folder ``templates`` has the files.
+        styles: files that follow the kit's style.
+        scripts: files that, in this order, replace the kit's script.
+        parts: whether the page loads scripts from its own folder.
+    """
+    from markupsafe import Markup
+
+    style = "\n".join([_asset("page.css"), *(_asset(name, package) for name in styles)])
+    script = "\n".join(_asset(name, package) for name in scripts)
+    policy = _policy(style, script, parts=parts)
+    return {"page_style": Markup(style), "page_script": Markup(script), "csp": Markup(policy)}
 
 
-def _policy(style: str, script: str) -> str:
+def _asset(name: str, package: str = "nlac_bench.reports.pages") -> str:
+    return (files(package) / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str, *, parts: bool = False) -> str:
     """Return the Content-Security-Policy of a page with one inline style and one inline script."""
     style_hash, script_hash = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)
     )
     return "; ".join([
         "default-src 'none'",
-        f"script-src 'sha256-{script_hash}'",
+        f"script-src 'sha256-{script_hash}'" + (" 'self'" if parts else ""),
         f"style-src 'sha256-{style_hash}'",
         "img-src data:",
         "connect-src 'none'",
         "base-uri 'none'",
         "form-action 'none'",
         "require-trusted-types-for 'script'",
+        *(["trusted-types parts"] if parts else []),
     ])  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Makes the report of a run, of a comparison of runs, or of a sweep."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -82,7 +83,10 @@ def run_report(folder: Path) -> ReportPage:
     ]
     title = f"{own.run.label} on {own.run.conditions['env']}"
     verdict = run_verdict(measurement, metric)
-    return ReportPage(title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)))
+    return ReportPage(
+        title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)),
+        folder, shlex.join(["nlac-bench", "view", typed]),
+    )  # fmt: skip
 
 
 def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:

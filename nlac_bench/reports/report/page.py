@@ -15,6 +15,9 @@ from nlac_bench.visible import visible
 
 T = TypeVar("T")
 
+VIEW = "view.html"
+"""Name of the viewer in the folder of its run; ``nlac-bench view`` writes it."""
+
 
 @dataclass(frozen=True)
 class NumbersTable:
@@ -50,21 +53,28 @@ class Section:
 
 @dataclass(frozen=True)
 class ReportPage:
-    """A report: it begins with ``setting``, ``verdict`` and, about unfinished runs, ``progress``."""
+    """A report: it begins with ``setting``, ``verdict`` and, about unfinished runs, ``progress``.
+
+    ``folder`` is that of the run, in a report of one run, and ``view`` the command that shows its episodes.
+    """
 
     title: str
     setting: str
     verdict: str
     progress: tuple[str, ...]
     sections: tuple[Section, ...]
+    folder: Path | None = None
+    view: str = ""
 
-    def to_html(self) -> str:
-        """Return the report as one HTML file.
+    def to_html(self, link: str = "") -> str:
+        """Return the report as one HTML file, with a ``link`` to the viewer if there is one.
 
         Raises:
             MissingError: matplotlib is not installed.
         """
-        page = render_html(__package__ or "", "report.html.jinja", report=self, cell_text=cell_text)
+        page = render_html(
+            __package__ or "", "report.html.jinja", report=self, cell_text=cell_text, link=link
+        )
         return redact(page)
 
     def figures(self) -> Iterator[Figure]:
@@ -88,7 +98,8 @@ def write_page(report: ReportPage, path: Path) -> None:
     """
     if path.suffix != ".html" or path.is_dir():
         raise ConfigError(f"--out {path}: expected the name of a file that ends with .html")
-    text = report.to_html()
+    own = report.folder is not None and path.parent.resolve() == report.folder.resolve()
+    text = report.to_html(VIEW if own and path.with_name(VIEW).exists() else "")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_content(path, text.encode())

@@ -79,6 +79,35 @@ class HumanUser:
             raise EnvInfraError("standard input ended in the middle of the conversation") from error
 
 
+class RepeatingUser:
+    """Says what it is given before each call, whatever the agent says; it reads nothing.
+
+    Recorded episodes are played again with it, many times faster than with the user that they had. It has no
+    independent copies.
+    """
+
+    kind: ClassVar[UserKind] = "replay"
+
+    def __init__(self) -> None:
+        self.next = ""
+        self.usage: dict[str, Usage] = {}
+
+    async def begin(self, task: Task, rng: np.random.Generator) -> str:
+        """Return what was given."""
+        return self.next
+
+    async def reply(self, message: str) -> str:
+        """Return what was given."""
+        return self.next
+
+    def hear(self, *news: object, **further: object) -> None:
+        """Ignore what a ``WaitingCustomer`` would take notice of."""
+
+    def copy(self) -> Self:
+        """Return this object."""
+        return self
+
+
 class RecordedConversation(TypedDict):
     """A recorded conversation; each turn is a pair: the agent's message, the user's reply."""
 
