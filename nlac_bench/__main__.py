@@ -12,6 +12,7 @@ def main() -> None:
     """Run the command line. Signals give exit codes 130 and 143, also while modules are imported."""
     signal.signal(signal.SIGTERM, _exit)
     garbage.collect_rarely()
+    garbage.use_few_arenas()
     try:
         from nlac_bench.cli import main as run_command  # not at the top: signals are handled from here on
 

@@ -14,6 +14,7 @@ from nlac_bench.api.session import SessionResult, play_run, resume_command, star
 from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json, show
+from nlac_bench.cli.peak_memory import peak_memory_bytes
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.new_templates import has_new_templates, taught_them
@@ -25,6 +26,7 @@ from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.stats.new_templates import NOT_MEASURED, NewTemplates
 from nlac_bench.stats.outcomes import commonest
 from nlac_bench.stats.summary import summarise
+from nlac_bench.training.untrained import check_base
 
 Train = Annotated[
     list[str] | None,
@@ -122,7 +124,7 @@ def run(
     )
     resolved = completed(settings, context.info_name == "eval", str(config or COMMAND_LINE))
     if dry_run:
-        show(estimate.estimate_of(resolved), as_json)
+        show(estimate.estimate_of(resolved, check_base), as_json)
         return
     prepared, writer = start(resolved, out)
     with writer:
@@ -230,6 +232,8 @@ def _print(prepared: Prepared, folder: Path, played: SessionResult, as_json: boo
     files = write_run_files(prepared, folder, curve=training is not None) if played.reportable else {}
     if not as_json:
         _name_files(files)
+        gigabytes = peak_memory_bytes() / 1e9
+        console.print(f"peak memory: {gigabytes:.2g} GB (of this process and those that it started)")
         return
     printed = summary.to_json() | {"commonest_error": played.commonest_error}
     if training is not None:
@@ -238,7 +242,7 @@ def _print(prepared: Prepared, folder: Path, played: SessionResult, as_json: boo
         printed |= training.to_json()
     if measured and has_new_templates(prepared):
         printed["test_new"] = dict(NOT_MEASURED) if new is None else new.to_json()
-    print_json(printed | files)
+    print_json(printed | files | {"peak_memory_bytes": peak_memory_bytes()})
 
 
 def _new_templates(prepared: Prepared, folder: Path) -> NewTemplates | None:

@@ -15,6 +15,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+from nlac_bench.garbage import release_memory
 from nlac_bench.learner import attention, share
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, one_a_row
 from nlac_bench.learner.learner_config import LearnerConfig
@@ -100,6 +101,7 @@ class Learner:
             for name, value in {"loss": part, **metrics}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + value.detach()
         self._release_gathered()
+        release_memory()  # of activations, before the optimizer allocates its moments
         self.computing = False
         self.backward_tokens += batch.tokens
         self.forward_tokens += batch.tokens * referred
@@ -320,9 +322,11 @@ class Learner:
     def _frozen(self, causal_lm: nn.Module) -> PolicyModel:
         """Return a sharded copy of the current model, the frozen reference model of the KL divergence.
 
-        Only this rank's shards are copied: until ``shard`` copies those, both models have the same weights.
+        It is kept in the precision in which it computes. In float32, only this rank's shards are copied:
+        until ``shard`` copies those, both models have the same weights.
         """
-        shared = {id(p): nn.Parameter(p.data, requires_grad=False) for p in causal_lm.parameters()}
+        dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[self.config.precision]
+        shared = {id(p): nn.Parameter(p.data.to(dtype), requires_grad=False) for p in causal_lm.parameters()}
         reference = PolicyModel(copy.deepcopy(causal_lm, shared)).eval()
         self._shard(reference, checkpointing=False)
         return reference

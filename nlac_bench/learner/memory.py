@@ -20,6 +20,10 @@ LOGIT_BYTES = {"fp32": (8, 28), "bf16": (10, 36)}
 """Bytes of a logit at the peak of its loss and gradient: of log-probabilities alone, and with the KL."""
 
 
+KEPT = ("fp32 master weights", "AdamW's moments", "moving average", "initial weights")
+"""What a rank keeps between gradient steps; the rest of ``learner_bytes`` is needed in one only."""
+
+
 class MemorySettings(Protocol):
     """The fields of ``TrainConfig`` that memory depends on."""
 
@@ -133,7 +137,7 @@ def learner_bytes(
         "gradients": 4 * trained / ranks,
         "AdamW's moments": 8 * trained / ranks,
         "moving average": 4 * shape.parameters / ranks if learner.get("ema") else 0,
-        "initial weights": 4 * shape.parameters / ranks if settings.needs_reference else 0,
+        "initial weights": narrow * shape.parameters / ranks if settings.needs_reference else 0,
         # One process keeps the weights of all blocks gathered; several keep two blocks and the embeddings.
         "gathered weights": narrow * min(shape.parameters, shape.embeddings + 2 * shape.block)
         if ranks > 1

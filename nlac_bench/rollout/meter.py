@@ -112,6 +112,11 @@ class MeteredEngine(UsageMeter):
         self._pushes.append((time.perf_counter() - began, slope))
         return slope
 
+    def forget(self) -> None:
+        """Drop cached keys and values, in engines that have such a method."""
+        if forget := getattr(self.engine, "forget", None):
+            forget()
+
     def metrics(self) -> dict[str, float | None]:
         """Return what was measured since the last call; None for what the engine does not measure.
 

@@ -55,7 +55,7 @@ class TrainingLoop:
             ``Learner.passes``).
         allowance: keeps iterations within the budget; by default one for ``config.budget``.
         steps: counts the environment steps that the algorithm takes itself.
-        keep_going: go on if the critic is unreadable in the first iteration.
+        keep_going: go on if the critic is unreadable in the first iteration, or nothing can be learned.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class TrainingLoop:
         self.allowance.env_steps = self.ahead.unused_steps() if self.ahead else 0
         if self.finished():
             self.progress.env_steps += self.allowance.env_steps
-        self.progress.check_idle(self.budget, metrics)
+        self.progress.check_idle(self.budget, self.keep_going)
         deep = self.finished() or self.passed(self.config.test_freq, before)
         engine = {**self.engine.metrics(), "logprob_gap": gap}
         played = None

@@ -6,13 +6,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents.algorithm import ReadsStates, Resources, at_once
+from nlac_bench.agents.algorithm import ReadsStates, Resources
 from nlac_bench.agents.composed import ComposedAgent
 from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.agents.roles.answers import AnswerRecord
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.styles import with_forms
 from nlac_bench.errors import ConfigError
+from nlac_bench.garbage import release_memory
 from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.harness.measure.offline import ROLLOUTS, offline_episodes
 from nlac_bench.harness.measure.prepare import Prepared
@@ -23,6 +24,7 @@ from nlac_bench.harness.runs.iteration_log import IterationLog
 from nlac_bench.harness.runs.lines import Appender, read_lines
 from nlac_bench.learner.config import Budget
 from nlac_bench.learner.learner import Learner
+from nlac_bench.learner.outputs import Metrics
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.driver import Driver
 from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
@@ -85,6 +87,14 @@ def make_training(
     def done() -> float:
         return training.done()
 
+    async def alone(steps: Callable[[], Metrics]) -> Metrics:
+        """Take gradient steps while the engine is idle; its cache would be dropped after them anyway."""
+        engine.forget()
+        release_memory()
+        metrics = steps()
+        release_memory()
+        return metrics
+
     steps = StepMeter()
 
     async def in_parts(
@@ -127,7 +137,7 @@ def make_training(
             settings, engine, learner, prompts, agent, env.fork,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
             keep_answers=keep_answers,
-            learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
+            learn=ahead.learn if ahead else alone, slots=method.slots(settings),
             in_parts=in_parts, steps=steps, done=done, make_validation_env=validation_env.fork,
         )
     )  # fmt: skip

@@ -6,12 +6,13 @@ from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner.config import Budget, BudgetUnit
-from nlac_bench.learner.outputs import Metrics
-from nlac_bench.training.readable import ADVICE, unreadable
+from nlac_bench.training.idle import cause, counts_of, rewards
 from nlac_bench.types import Episode
 
 MAX_IDLE = 50
 """Number of iterations without a gradient step after which training is stopped."""
+MAX_HOPELESS = 3
+"""The same number if something else than the rewards is the reason, which further episodes do not change."""
 NO_SIGNAL = 3
 """Number of successive iterations without a gradient, after which there is nothing to learn from."""
 
@@ -40,6 +41,8 @@ class Progress:
     """Wall time of the iterations, without validations and probes."""
     idle: int = 0
     """Number of successive iterations without a gradient step."""
+    counted: dict[str, float] = field(default_factory=dict)
+    """Sums over these iterations; see ``idle.counts_of``."""
     without_signal: int = 0
     """Number of successive iterations without a gradient, or whose gradients were all 0."""
     best: float = -1.0
@@ -74,33 +77,36 @@ class Progress:
         self.iteration += 1
         self.gradient_steps += int(metrics.get("gradient_steps", 0))
         self.env_steps += sum(len(e.turns) for e in episodes) + int(metrics.get("extra_env_steps", 0))
-        self.idle = 0 if metrics.get("gradient_steps") else self.idle + 1
+        if metrics.get("gradient_steps"):
+            self.idle, self.counted = 0, {}
+        else:
+            self.idle += 1
+            for name, count in counts_of(episodes, metrics).items():
+                self.counted[name] = self.counted.get(name, 0.0) + count
         self.without_signal = 0 if has_signal(metrics) else self.without_signal + 1
         self.tokens = tokens
         self.seconds += seconds
 
-    def check_idle(self, budget: Budget, metrics: Metrics) -> None:
+    def check_idle(self, budget: Budget, keep_going: bool = False) -> None:
         """Raise an error if the budget would be spent without learning, or never be spent.
 
         A budget of environment steps or tokens may end with iterations without a gradient step, for example
         because all episodes succeed, but must not consist of them only.
 
         Args:
-            metrics: of the last iteration, which the message gives the cause from.
+            keep_going: wait for ``MAX_IDLE`` iterations, whatever the reason is.
 
         Raises:
-            NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step.
+            NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step, or ``MAX_HOPELESS`` if
+                rewards are not the reason; the message names the reason that was counted.
         """
-        if self.idle >= MAX_IDLE and (budget.unit == "steps" or not self.gradient_steps):
-            cause = unreadable(metrics)
+        if budget.unit != "steps" and self.gradient_steps:
+            return
+        reason = cause(self.counted)
+        if self.idle >= (MAX_HOPELESS if reason and not keep_going else MAX_IDLE):
             raise NlacBenchError(
-                f"{MAX_IDLE} successive iterations took no gradient step: "
-                + (
-                    f"in the last one, {cause} could not be read; {ADVICE}"
-                    if cause
-                    else "no episode succeeded, or all episodes of each task had the same result; use easier "
-                    "tasks or a stronger model"
-                )
+                f"{self.idle} successive iterations took no gradient step: {reason or rewards(self.counted)}"
+                + (". --keep-going goes on" if self.idle < MAX_IDLE else "")
             )
 
     def row(self) -> dict[str, Any]:

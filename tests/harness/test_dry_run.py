@@ -1,5 +1,6 @@
 """`run --dry-run`: what a run would play, take and lack."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.missing import missing, refuse_missing
 from nlac_bench.harness.measure.official_tasks import OFFICIAL_TASKS
-from nlac_bench.harness.measure.prepare import outline, prepare
-from nlac_bench.harness.measure.sampled_episodes import sample_episodes
+from nlac_bench.harness.measure.prepare import agent_of, outline, prepare
+from nlac_bench.harness.measure.sampled_episodes import sample_episodes, scripted_env
 from nlac_bench.harness.measure.speed import operations_per_second
 from nlac_bench.harness.measure.training_estimate import digits, duration
+from nlac_bench.harness.measure.unloaded import UnloadedEngine
 from nlac_bench.harness.runs.configuration import RunConfig, read_config
 
 PAPER = Path(__file__).parents[2] / "configs" / "paper"
@@ -162,6 +164,38 @@ def test_an_agent_that_run_refuses_is_refused_here(agent: str, model: str | None
     if said is None:
         assert estimate.estimate_of(asked).planned == 2
         return
+    for refused in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
+        with pytest.raises(NlacBenchError, match=said):
+            refused()
+
+
+def test_prompts_are_counted_with_instructions_and_template_and_answers_up_to_their_limit() -> None:
+    """The policy's first prompts, as the run sends them, and the limit of --max-tokens."""
+    asked = config(env="first_steps", agent="react", model="tiny", limit=4, max_tokens=9)
+    planned, engine = outline(asked), UnloadedEngine(asked)
+    agent, env = agent_of(planned, engine), scripted_env(planned)
+    for item in planned.plan:
+        observation, info = env.reset(seed=0, options={"task_id": item.task_id})
+        asyncio.run(agent.begin(env, 0).act(observation, info))
+    sent = sum(map(engine.tokens, engine.asked))
+    found = estimate.estimate_of(asked)
+    assert found.prompt_tokens == pytest.approx(sent, rel=0.01) and sent > 4 * 60
+    assert found.completion_tokens == 4 * 9
+    assert estimate.estimate_of(asked.changed(max_tokens=500)).completion_tokens == 4 * 25
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"agent": "react", "model": "tiny", "base_url": SERVER, "engine": "hf"}, "runs the model in this"),
+        ({"agent": "react", "model": "tiny", "request": {"stream": True}}, "sends no requests to a server"),
+        ({"agent": "nlac", "model": "tiny", "train": {}, "base_url": SERVER}, "cannot be trained"),
+        ({"agent": "tool_calling", "model": "tiny"}, "because of its chat template"),
+        ({"agent": "react", "model": "tiny", "prompts": "no/such/folder"}, "no/such/folder"),
+    ],
+)
+def test_settings_that_run_refuses_are_refused_here(settings: dict[str, Any], said: str) -> None:
+    asked = config(limit=1, **settings)
     for refused in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
         with pytest.raises(NlacBenchError, match=said):
             refused()

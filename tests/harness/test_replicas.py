@@ -12,6 +12,7 @@ from nlac_bench import tiny
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.engines import policy_engine, policy_replicas
+from nlac_bench.harness.measure.memory_estimate import PROCESS_BYTES, MemoryEstimate
 from nlac_bench.harness.measure.model_defaults import with_defaults
 from nlac_bench.harness.measure.replicas import MOST, replica_count
 from nlac_bench.harness.measure.speed import MachineSpeed
@@ -91,19 +92,22 @@ def test_a_served_model_has_no_processes(dry: tuple[str, ...], tmp_path: Path) -
 def test_an_estimate_counts_the_memory_of_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimate, "measure", lambda *_: MachineSpeed(1.0, 1.0, 1.0))  # takes seconds
 
-    def memory(**changes: Any) -> int:
-        found = estimate.estimate_of(config(steps=1, **changes)).memory_bytes
-        assert found is not None
-        return found
+    def memory(**changes: Any) -> MemoryEstimate:
+        found = estimate.estimate_of(config(steps=1, **changes))
+        assert found.memory is not None and found.memory_bytes == found.memory.peak
+        return found.memory
 
-    weights = 4 * 3_674_368
     one, two, three = (memory(replicas=n) for n in (1, 2, 3))
-    assert three - two == pytest.approx(estimate.PROCESS_BYTES + 2 * weights)  # θ and its moving average
-    assert two - one == pytest.approx(2 * (estimate.PROCESS_BYTES + 2 * weights) - weights)  # in bf16 here
-    assert memory(replicas=2, train=None, agent="act") == pytest.approx(
-        2 * (estimate.PROCESS_BYTES + weights)
-    )
-    assert memory(replicas=1, train=None, agent="act") == weights
+    assert [each.python for each in (one, two, three)] == [
+        PROCESS_BYTES,
+        3 * PROCESS_BYTES,
+        4 * PROCESS_BYTES,
+    ]
+    assert 3 * one.engines == 1.5 * two.engines == three.engines
+    assert one.learner == two.learner > 0 and one.conversations == two.conversations > 0
+    played = memory(replicas=1, train=None, agent="act")
+    assert played.learner == played.gradient_step == 0
+    assert played.engines in (2 * 3_674_368, 4 * 3_674_368)  # in bf16 or float32, as this machine computes
 
 
 @pytest.mark.slow(reason="trains twice; starts two processes")

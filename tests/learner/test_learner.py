@@ -222,6 +222,18 @@ def test_entropy_and_reference_kl() -> None:
     assert all(entropy > 0 for entropy, _ in seen)
 
 
+def test_the_reference_takes_the_memory_of_its_precision_and_is_the_initial_model() -> None:
+    learner = Learner(model(), LearnerConfig(lr=0.05, precision="bf16", reference=True))
+    assert learner.reference is not None
+    assert {p.dtype for p in learner.reference.parameters()} == {torch.bfloat16}
+    batch = pack(sequences(), 64)
+    before = learner.logprobs(batch)
+    assert torch.equal(before, learner.logprobs(batch, of="reference"))
+    steps(learner, sequences(), 1)
+    assert torch.equal(before, learner.logprobs(batch, of="reference"))
+    assert not torch.equal(before, learner.logprobs(batch))
+
+
 def test_moving_average() -> None:
     learner = Learner(model(), LearnerConfig(lr=0.1, precision="fp32", ema=True))
     start = weights(learner)

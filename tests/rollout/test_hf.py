@@ -2,8 +2,11 @@
 
 import asyncio
 import math
+import mmap
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +17,9 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling, SyncError
 from nlac_bench.rollout.engines.hf import threads
 from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
 from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
+from nlac_bench.rollout.meter import MeteredEngine
 from tests.rollout import tiny_model
 
 T = TypeVar("T")
@@ -516,3 +521,35 @@ def test_a_saved_model_is_loaded_by_its_folder(tmp_path: Any) -> None:
     )
     assert sample.logprobs == pytest.approx(theirs, abs=1e-4)
     engine.close()
+
+
+def test_a_cache_that_grows_keeps_what_is_used_and_takes_memory_for_nothing_else() -> None:
+    """One of two slots is used, and the cache grows to 16 slots: only pages that are used are resident."""
+    cache = SlotCache(1, slots=2, length=10_000)
+    positions_RQ = torch.arange(100)[None]
+    cache.focus(0, positions_RQ, 100)
+    keys = torch.rand(1, 2, 100, 64)
+    before = resident_bytes()
+    kept, _ = cache.update(keys, keys, 0)
+    cache.reserve(16, 50_000, 16, [100, 0])
+    cache.focus(0, positions_RQ[:, :1] + 100, 101)
+    grown, _ = cache.update(keys[:, :, :1], keys[:, :, :1], 0)
+    assert torch.equal(grown[:, :, :100], kept) and torch.equal(grown[:, :, 100:], keys[:, :, :1])
+    allocated = 2 * 16 * 2 * 50_000 * 64 * 4
+    assert resident_bytes() - before < 0.01 * allocated
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
+def test_an_engine_forgets_conversations_when_it_is_told_to(make: Callable[..., HFEngine]) -> None:
+    engine = make()
+    first = run(engine.sample(ask("Tell me about the moon and the sea.", temperature=0)))
+    run(engine.sample(ask("Tell me about the moon and the sea.", temperature=0)))
+    assert (known := engine.cached_tokens) > 0
+    MeteredEngine(engine).forget()
+    again = run(engine.sample(ask("Tell me about the moon and the sea.", temperature=0)))
+    assert engine.cached_tokens == known and again[0].ids == first[0].ids
+    nothing: Any = SimpleNamespace()
+    MeteredEngine(nothing).forget()  # an engine without such a method

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from nlac_bench.agents import methods
-from nlac_bench.harness.measure import training_estimate as estimate
+from nlac_bench.harness.measure.memory_estimate import memory_estimate
+from nlac_bench.harness.measure.sampled_episodes import MeanEpisode
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner.batch import TokenSequence, pack
 from nlac_bench.learner.learner import Learner
@@ -92,8 +93,9 @@ def test_a_dry_run_states_the_peak_of_a_training(
     config = RunConfig.from_mapping(
         {"env": "twenty_questions", "agent": agent, "model": str(folder), "train": train}, "test"
     )
-    stated = estimate.training_estimate_of(config, prompt_tokens=100, turns=1).memory_bytes
-    assert stated is not None
+    found = memory_estimate(config, 48e6, MeanEpisode(1, 100, 100, 0, 0, 100), episodes=1)
+    assert found is not None
+    stated = found.engines + found.learner + found.gradient_step
     measured = peak_of_training(folder, agent, train)
     print(f"{agent} {settings}: stated {stated / 1e9:.3f} GB, measured {measured / 1e9:.3f} GB")
     assert stated == pytest.approx(measured, rel=0.15)

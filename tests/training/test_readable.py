@@ -1,6 +1,7 @@
 """A run whose critic cannot be read stops after the first iteration, and says why nothing is learned."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner.config import Budget, TrainConfig
-from nlac_bench.training.progress import MAX_IDLE, Progress
+from nlac_bench.training.progress import MAX_HOPELESS, MAX_IDLE, Progress
 from nlac_bench.training.readable import UnreadableError, check_readable, unreadable
+from nlac_bench.types import Episode, Turn
 from tests.cli.command import call
 from tests.rollout import tiny_model
 
@@ -42,14 +44,48 @@ def test_more_than_half_of_a_role_must_be_readable(metrics: dict[str, Any], name
         check_readable(metrics, TrainConfig())
 
 
-def test_a_training_without_a_gradient_step_names_the_cause_that_was_counted() -> None:
-    idle, budget = Progress(idle=MAX_IDLE), Budget.parse("steps=9")
-    with pytest.raises(NlacBenchError, match="no episode succeeded"):
-        idle.check_idle(budget, {"unparseable_evaluator": 0.2})
-    with pytest.raises(
-        NlacBenchError, match="90% of the answers as evaluator could not be read; use a model"
-    ):
-        idle.check_idle(budget, {"unparseable_evaluator": 0.9})
+def played(success: bool, truncated: bool = False) -> Episode:
+    turns = [Turn("a"), Turn("b")]
+    return Episode("e", "t", 0, 0, "", turns, not truncated, truncated, success)
+
+
+@pytest.mark.parametrize(
+    ("episodes", "metrics", "said", "hopeless"),
+    [
+        ([played(False)] * 4, {"unparseable_evaluator": 0.2, "answers_evaluator": 9.0}, "none of 4 ", False),
+        ([played(True)] * 4, {}, "all 4 episodes succeeded; use harder tasks", False),
+        ([played(True), played(False)], {}, "1 of 2 episodes succeeded, those of each task", False),
+        ([played(True), played(False)], {"too_long": 2.0}, "1 of 2 .* and 2 turns were longer than", False),
+        (
+            [played(False)] * 4,
+            {"unparseable_evaluator": 0.9, "answers_evaluator": 10.0},
+            "90% of the answers as evaluator could not be read; use a model", True,
+        ),
+        ([played(False)] * 4, {"unparseable_evaluator": 1.0, "answers_evaluator": 2.0}, "none of 4 ", False),
+        ([played(True)] * 4, {"too_long": 8.0}, "all 8 turns were longer than", True),
+        ([played(False, True)] * 4, {}, "all 4 episodes were cut before their end", True),
+    ],
+)  # fmt: skip
+def test_a_training_without_a_gradient_step_names_the_cause_that_was_counted(
+    episodes: list[Episode], metrics: dict[str, float], said: str, hopeless: bool
+) -> None:
+    budget = Budget.parse("steps=9")
+
+    def stops_after(keep_going: bool) -> int:
+        progress = Progress()
+        while True:
+            progress.count(*([], {}) if progress.idle else (episodes, metrics), 0, 0)
+            try:
+                progress.check_idle(budget, keep_going)
+            except NlacBenchError as error:
+                assert re.search(said, str(error)), error
+                return progress.idle
+
+    assert stops_after(keep_going=True) == MAX_IDLE
+    assert stops_after(keep_going=False) == (MAX_HOPELESS if hopeless else MAX_IDLE)
+    learned = Progress()
+    learned.count(episodes, {**metrics, "gradient_steps": 1.0}, 0, 0)
+    assert not learned.counted and not learned.idle
 
 
 @pytest.fixture(scope="module")

@@ -183,13 +183,13 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
 def test_a_training_that_takes_no_gradient_step_is_stopped(budget: str, learned: bool) -> None:
     progress, limit = Progress(gradient_steps=int(learned)), Budget.parse(budget)
     for number in range(MAX_IDLE):
-        progress.check_idle(limit, {})
+        progress.check_idle(limit)
         progress.count([], {"gradient_steps": 0.0}, number, 0.1)
     if learned and limit.unit != "steps":
-        progress.check_idle(limit, {})  # the rest of the budget may be spent without learning
+        progress.check_idle(limit)  # the rest of the budget may be spent without learning
         return
     with pytest.raises(NlacBenchError, match="50 successive iterations took no gradient step"):
-        progress.check_idle(limit, {})
+        progress.check_idle(limit)
 
 
 @pytest.mark.parametrize("budget", ["steps=400", "env_steps=400", "tokens=400"])

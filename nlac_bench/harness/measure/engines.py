@@ -121,17 +121,11 @@ def make_engine(
             retries=Retries(attempts=1 + config.retries, max_wait=config.max_wait),
             extra=extra,
         )
-    if extra:
-        raise ConfigError(f"--request: --engine {kind} sends no requests to a server; leave out --request")
-    if base_url:
-        raise ConfigError(
-            f"--base-url {base_url}: --engine {kind} runs the model in this process; use --engine openai "
-            "for a model on a server"
-        )
+    refuse_server_options(kind, base_url, extra)
     if kind == "hf":
         from nlac_bench.rollout.engines.hf.engine import HFEngine
 
-        rows = max(64, 2 * config.concurrency)
+        rows = 2 * config.concurrency  # also keeps the conversations that ended last
         if replicas > 1:
             from nlac_bench.rollout.engines.hf.process import start_pool
 
@@ -140,6 +134,23 @@ def make_engine(
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 
     return VLLMEngine(model, dtype=dtype, **vllm_options(config))
+
+
+def refuse_server_options(kind: EngineKind, base_url: str | None, extra: Mapping[str, object] | None) -> None:
+    """Raise an error if options of servers are set for an engine that runs the model in this process.
+
+    Raises:
+        ConfigError: they are; the message names the option.
+    """
+    if kind == "openai":
+        return
+    if extra:
+        raise ConfigError(f"--request: --engine {kind} sends no requests to a server; leave out --request")
+    if base_url:
+        raise ConfigError(
+            f"--base-url {base_url}: --engine {kind} runs the model in this process; use --engine openai "
+            "for a model on a server"
+        )
 
 
 def vllm_options(config: RunConfig) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import importlib.util
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,26 @@ from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, EnvInfraError
-from nlac_bench.harness.measure.engines import engine_kind, local_model, policy_replicas
+from nlac_bench.harness.measure.engines import (
+    engine_kind,
+    local_model,
+    policy_replicas,
+    refuse_server_options,
+)
+from nlac_bench.harness.measure.memory_estimate import MemoryEstimate, memory_estimate
 from nlac_bench.harness.measure.missing import Missing, missing, missing_data
 from nlac_bench.harness.measure.new_templates import TEST_NEW, new_outline
 from nlac_bench.harness.measure.official_tasks import Sampled, needs_user, official_tasks
-from nlac_bench.harness.measure.prepare import NeedsUserError, outline
+from nlac_bench.harness.measure.prepare import NeedsUserError, Outline, Prepared, agent_of, described, outline
 from nlac_bench.harness.measure.sampled_episodes import (
-    CHARS_PER_TOKEN,
     TOKENS_PER_USER_REPLY,
+    answer_tokens,
+    instruction_tokens,
     mean_episode,
     sample_episodes,
 )
 from nlac_bench.harness.measure.speed import MOST_PARAMETERS, measure, operations_per_second
 from nlac_bench.harness.measure.training_estimate import (
-    ENGINE_BYTES,
     TrainingEstimate,
     digits,
     duration,
@@ -34,14 +40,14 @@ from nlac_bench.harness.measure.training_estimate import (
     training_estimate_of,
 )
 from nlac_bench.harness.measure.training_tasks import held_out, split_tasks
+from nlac_bench.harness.measure.unloaded import CHARS_PER_TOKEN, UnloadedEngine
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.secrets import refuse_secrets
 from nlac_bench.types import ChatReply, Messages, Role
 
 SECONDS_PER_CALL = 5.0
 """Assumed time of a served model's reply of about a hundred tokens."""
-PROCESS_BYTES = 400e6
-"""Memory of an engine process without weights: Python, PyTorch and transformers."""
 _NO_EPISODES = {"base": 0, "validation": 0, "training": 0, "test": 0}
 
 
@@ -72,8 +78,9 @@ class RunEstimate:
     """Wall time on this machine: measured with a small local model, extrapolated from a matrix multiplication
     for a large one, ``seconds`` with a server. None if the model's size is unknown."""
     memory_bytes: int | None = None
-    """Memory of weights, optimizer and activations in this process, and of engine processes (``--replicas``)
-    with their weights; without the cache of conversations."""
+    """Peak of the memory of this process and of engine processes (``--replicas``)."""
+    memory: MemoryEstimate | None = None
+    """What it consists of."""
     missing: tuple[Missing, ...] = ()
     time_from: str = ""
     """How ``seconds_here`` was estimated, if neither the model nor a server's assumed speed gives it."""
@@ -116,8 +123,8 @@ class RunEstimate:
             lines.append(self.training.to_text())
         if self.tokens:
             lines.append(f"tokens of all models: about {digits(self.tokens)}")
-        if self.memory_bytes:
-            lines.append(f"memory here: about {self.memory_bytes / 1e9:.2g} GB")
+        if self.memory is not None:
+            lines.append(self.memory.to_text())
         if self.seconds_here is not None:
             lines.append(f"time here: {duration(self.seconds_here)} (wall time{self.time_from})")
         elif self.tokens:
@@ -125,22 +132,26 @@ class RunEstimate:
         return "\n".join(lines)
 
 
-def estimate_of(config: RunConfig) -> RunEstimate:
+def estimate_of(config: RunConfig, check: Callable[[Prepared], None] = lambda prepared: None) -> RunEstimate:
     """Return the estimate for ``config``.
 
     A small local model is loaded and measured for about a second. Where official data are missing, their
     stored figures are used (see ``official_tasks``).
+
+    Args:
+        check: checks what a run is started from (``untrained.check_base``).
 
     Raises:
         NlacBenchError: for everything that the run itself would refuse, except for what
             ``RunEstimate.missing`` lists.
     """
     lacking = missing(config)
-    plan = _plan(config, lacking)
+    refuse_secrets(config.as_dict())
+    plan = _plan(config, lacking, check)
     count, tested = plan.episodes, plan.episodes + plan.new
     new = {TEST_NEW: plan.new} if plan.new else {}
     simulated = config.user_model is not None or config.replay is not None or plan.needs_user
-    episode = mean_episode(config, plan.sampled, simulated)
+    episode = mean_episode(config, plan.sampled, simulated, plan.instructions)
     if config.agent in FLOORS:
         return RunEstimate(
             count, plan.task_count, episode.turns, 0, 0, 0, 0.0, None,
@@ -167,7 +178,8 @@ def estimate_of(config: RunConfig) -> RunEstimate:
     # Training adds base, validation and training episodes.
     training, episodes = None, {**_NO_EPISODES, "test": count, **new}
     if config.train is not None:
-        training = training_estimate_of(config, episode.prompt / episode.turns, episode.turns, episode.answer)
+        prompt_length = episode.prompt / episode.turns
+        training = training_estimate_of(config, prompt_length, episode.turns, answer_tokens(config))
         episodes |= {
             "base": 0 if config.base else count,
             "validation": training.validations * plan.validation_tasks,
@@ -198,12 +210,8 @@ def estimate_of(config: RunConfig) -> RunEstimate:
     elif size is not None and importlib.util.find_spec("torch") is not None:
         here = size * (2 * (sampled + once) + 6 * learned) / operations_per_second()
         time_from = ", extrapolated by FLOPs from a second of matrix multiplication; sampling is slower"
-    memory = training.memory_bytes if training is not None else None if size is None else int(size * 4)
-    replicas = policy_replicas(config)
-    if memory is not None and size is not None and replicas > 1:  # the engine's weights are elsewhere
-        slots = 1 if config.train is None else len(named_agents.method(config.agent).slots(config.train))
-        memory -= int(size * (4 if training is None else slots * ENGINE_BYTES))
-        memory += int(replicas * (PROCESS_BYTES + size * 4 * slots))
+    evaluated = max(count, plan.validation_tasks)
+    memory = None if served else memory_estimate(config, size, episode, evaluated)
     return RunEstimate(
         planned=count,
         tasks=plan.task_count,
@@ -217,7 +225,8 @@ def estimate_of(config: RunConfig) -> RunEstimate:
         episodes=episodes,
         tokens=int(sampled + read) + user_in + user_out,
         seconds_here=here,
-        memory_bytes=0 if served else memory,
+        memory_bytes=0 if served else None if memory is None else memory.peak,
+        memory=memory,
         missing=tuple(lacking),
         time_from=time_from,
         played_with=plan.played_with,
@@ -242,11 +251,13 @@ class _Plan:
     sampled: Sequence[Sampled]
     seconds: float | None
     played_with: str
+    instructions: float
+    """Tokens of the agent's instructions and the chat template."""
     new: int = 0
     """Number of episodes of the split ``test_new``."""
 
 
-def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
+def _plan(config: RunConfig, lacking: list[Missing], check: Callable[[Prepared], None]) -> _Plan:
     """Return the run's plan; a model of the user that is needed and not set is added to ``lacking``."""
     official = official_tasks(config)
     absent = missing_data(official) is not None
@@ -263,6 +274,7 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
     except NeedsUserError as error:
         lacking.append(Missing(error.what, error.fix))
         needed, planned = True, outline(config, _no_model)
+    instructions = 0.0 if config.agent in FLOORS else _instructions(planned, lacking, check)
     validation = 0
     if config.train is not None:
         made = planned.environments
@@ -277,7 +289,16 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
             every = official.all_levels if config.train.levels == "all" else None
             validation = held_out(every or training, config.train.val_tasks)
         played_with = "without the official data, from stored lengths of oracle episodes"
-        return _Plan(count * config.trials, count, validation, needed, official.sampled, None, played_with)
+        return _Plan(
+            count * config.trials,
+            count,
+            validation,
+            needed,
+            official.sampled,
+            None,
+            played_with,
+            instructions,
+        )
     tasks = list(dict.fromkeys(item.task_id for item in planned.plan))
     began = time.perf_counter()
     sampled = sample_episodes(planned, tasks)
@@ -287,8 +308,25 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
     new = new_outline(planned)
     return _Plan(
         len(planned.plan), len(tasks), validation, needed, sampled, seconds, played_with,
-        0 if new is None else len(new.plan),
+        instructions, 0 if new is None else len(new.plan),
     )  # fmt: skip
+
+
+def _instructions(planned: Outline, lacking: Sequence[Missing], check: Callable[[Prepared], None]) -> float:
+    """Make the agent, and return the tokens of its instructions.
+
+    Raises:
+        NlacBenchError: for everything that the run would refuse when it makes the engine and the agent.
+    """
+    config = planned.config
+    kind = engine_kind(str(config.model), config.base_url, config.engine)
+    refuse_server_options(kind, config.base_url, config.request)
+    policy_replicas(config)
+    engine = UnloadedEngine(config)
+    agent = agent_of(planned, engine)
+    if not lacking and config.servers is None:
+        check(described(planned, engine, agent))
+    return instruction_tokens(planned, agent, engine)
 
 
 async def _no_model(messages: Messages, role: Role) -> ChatReply:

@@ -39,7 +39,11 @@ TRAINING: Mapping[str, Any] = {
     "ema_tau": 0.05,
     "improvement_temperature": 0.0,  # at temperature 1 a model this small often writes malformed critiques
 }
-SMOLLM2: Mapping[str, Any] = {"budget": "steps=20", "lr": 2e-5}
+SMOLLM2: Mapping[str, Any] = {
+    "budget": "steps=20",
+    "lr": 2e-5,
+    "row_tokens": 1024,  # with 4,096, activations take more memory than everything else together
+}
 SMOLLM2_TOKENS = 64
 """Largest number of tokens of an answer of ``smollm2``."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.floors import has_copies
 from nlac_bench.agents.names import FLOORS, PROMPTED
-from nlac_bench.agents.prompts import prompt_files
+from nlac_bench.agents.prompts import PromptFiles, prompt_files
 from nlac_bench.agents.registry import AgentContext, AgentFactory
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.errors import ConfigError, MissingError
@@ -24,7 +24,7 @@ from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.seeds import Planned, plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.agent import Agent
-from nlac_bench.rollout.engines.engine import Sampling, engine_name
+from nlac_bench.rollout.engines.engine import Engine, Sampling, engine_name
 from nlac_bench.rollout.engines.tool_support import refuse_without_tools
 from nlac_bench.types import ChatFn
 
@@ -150,32 +150,49 @@ def prepare(config: RunConfig, make_agent: AgentFactory | None = None) -> Prepar
         NlacBenchError: as ``outline``, or the engine or the agent cannot be made.
     """
     planned = outline(config, registered=make_agent is None)
-    environments, world = planned.environments, planned.environments.measured.played_world
-    prompts = prompt_files(config.prompts, environments.measured.prompts)  # before a model is loaded
+    _prompts(planned)  # before a model is loaded
     engine = None if config.agent in FLOORS else policy_engine(config)
-    weights = None if engine is None else weights_of(config.model)
-    sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
-    if config.agent == "tool_calling" and engine is not None and environments.measured.tools():
-        refuse_without_tools(engine, str(config.model))
     if config.train is not None:
         named_agents.method(config.agent).check_engine(engine, config.model)
+    return described(planned, engine, agent_of(planned, engine, make_agent))
+
+
+def agent_of(planned: Outline, engine: Engine | None, make_agent: AgentFactory | None = None) -> Agent:
+    """Make the agent of a run, which samples from ``engine``.
+
+    Raises:
+        NlacBenchError: the prompts cannot be read, or the agent cannot be made or play this model.
+    """
+    config, environments = planned.config, planned.environments
+    if config.agent == "tool_calling" and engine is not None and environments.measured.tools():
+        refuse_without_tools(engine, str(config.model))
     context = AgentContext(
         engine=engine,
-        sampling=sampling,
+        sampling=Sampling(temperature=config.temperature, max_tokens=config.max_tokens),
         make_train_env=environments.make_training_env,
-        prompts=prompts,
+        prompts=_prompts(planned),
         refine=config.refine or 0,
         best_of=config.best_of or 0,
         weights=_weights_folder(config),
     )
-    agent = named_agents.make(config.agent, context) if make_agent is None else make_agent(context)
+    return named_agents.make(config.agent, context) if make_agent is None else make_agent(context)
+
+
+def _prompts(planned: Outline) -> PromptFiles:
+    return prompt_files(planned.config.prompts, planned.environments.measured.prompts)
+
+
+def described(planned: Outline, engine: Engine | None, agent: Agent) -> Prepared:
+    """Return the prepared run of ``agent``, with the description for its manifest."""
+    config, world = planned.config, planned.environments.measured.played_world
+    weights = None if engine is None else weights_of(config.model)
     return Prepared(
         config=config,
-        environments=environments,
+        environments=planned.environments,
         conditions=planned.conditions,
         plan=planned.plan,
         agent=agent,
-        registered=make_agent is None,
+        registered=planned.registered,
         subject={
             "agent": config.agent,
             "model": config.model,

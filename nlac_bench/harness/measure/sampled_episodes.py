@@ -1,6 +1,7 @@
 """Plays a few episodes without a model, to estimate how many turns and tokens an episode takes."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,11 @@ from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.measure.official_tasks import Sampled
 from nlac_bench.harness.measure.prepare import Outline
+from nlac_bench.harness.measure.unloaded import CHARS_PER_TOKEN, UnloadedEngine
 from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.rollout.agent import Agent
+from nlac_bench.types import Info
 
-CHARS_PER_TOKEN = 4.0
-"""Common vocabularies give 3.5 to 4.5 for English text and JSON."""
 TOKENS_PER_TURN = {"react": 150, "act": 60, "tool_calling": 60}
 """Assumed length of the policy's answers, by agent."""
 TINY_TOKENS_PER_TURN = 25
@@ -28,6 +30,7 @@ TALK_TURNS = 5
 """Assumed number of messages to the user in an episode of τ-bench; the oracle sends none."""
 SAMPLED_TASKS = 5
 MAX_STEPS = 200
+_TOOL = {"type": "function", "function": {"name": "look", "description": "", "parameters": {}}}
 
 
 @dataclass(frozen=True)
@@ -52,14 +55,11 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
 
     Plain Gymnasium environments have no oracle; random actions are played in them instead.
     """
-    remote = planned.environments.measured.remote
-    environments = _without_simulator(planned) if remote else planned.environments
-    env: Any = environments.make_env().unwrapped
+    env = scripted_env(planned)
     results = []
-    for task in tasks[:: max(1, len(tasks) // SAMPLED_TASKS)][:SAMPLED_TASKS]:
+    for task in _some(tasks):
         observation, info = env.reset(seed=0, options={"task_id": task})
-        rules = len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
-        rules += sum(len(message["content"]) for message in info.get("examples", ()))
+        rules = _rules(info)
         lengths, ended, rng = [len(observation)], False, np.random.default_rng(0)
         while not ended and len(lengths) <= MAX_STEPS:
             action = env.random_action(rng) if isinstance(env, PlainEnv) else env.oracle_action()
@@ -70,18 +70,25 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
     return results
 
 
-def mean_episode(config: RunConfig, sampled: Sequence[Sampled], simulated: bool) -> MeanEpisode:
+def answer_tokens(config: RunConfig) -> int:
+    """Return the assumed length of an answer of the policy without a limit."""
+    return TINY_TOKENS_PER_TURN if is_tiny(config.model) else TOKENS_PER_TURN.get(config.agent, 150)
+
+
+def mean_episode(
+    config: RunConfig, sampled: Sequence[Sampled], simulated: bool, instructions: float
+) -> MeanEpisode:
     """Estimate the tokens of an episode of the agent of ``config``.
 
     Args:
         simulated: whether a model plays the environment's user, oracle or judge.
+        instructions: tokens of the agent's instructions and the chat template.
     """
-    tiny, talk = is_tiny(config.model), 0
-    answer = TINY_TOKENS_PER_TURN if tiny else TOKENS_PER_TURN.get(config.agent, 150)
+    talk = 0
+    answer = min(answer_tokens(config), config.max_tokens)
     turns = tokens_in = user_tokens = last = 0.0
     for episode in sampled:
-        # The embedded model's prompts contain neither rules nor tools: they were part of its training.
-        fixed = 0.0 if tiny else episode.rules / CHARS_PER_TOKEN
+        fixed = instructions + _fixed(episode.rules, config)
         first, *later = (length / CHARS_PER_TOKEN for length in episode.observations)
         context = fixed + first
         talk = TALK_TURNS if simulated and episode.talks else 0  # else each step calls the oracle or judge
@@ -99,12 +106,51 @@ def mean_episode(config: RunConfig, sampled: Sequence[Sampled], simulated: bool)
     return MeanEpisode(turns / n + talk, tokens_in / n, last / n, user_tokens / n, talk, answer)
 
 
-def _without_simulator(planned: Outline) -> Environments:
-    """Return the environments of ``planned`` with its scripted user instead of a model."""
+def instruction_tokens(planned: Outline, agent: Agent, engine: UnloadedEngine) -> float:
+    """Return the tokens of a first prompt beside those that ``mean_episode`` counts by characters.
+
+    These are the agent's instructions and the marks of the chat template; with a tokenizer, also what the
+    number of characters misses. 0 for an agent that does not ask the model first.
+    """
+    env, known = scripted_env(planned), 0.0
+    for task in _some(dict.fromkeys(item.task_id for item in planned.plan)):
+        observation, info = env.reset(seed=0, options={"task_id": task})
+        if engine.tokenizer is None:  # without the texts, so that other data give the same number
+            observation = ""
+            info |= {"policy": "", "tools": [_TOOL] if info.get("tools") else [], "examples": ()}
+        else:
+            known += _fixed(_rules(info), planned.config) + len(observation) / CHARS_PER_TOKEN
+        asyncio.run(agent.begin(env, 0).act(observation, info))
+    lengths = [engine.tokens(request) for request in engine.asked]
+    return (sum(lengths) - known) / len(lengths) if lengths else 0.0
+
+
+def _some(tasks: Iterable[str]) -> list[str]:
+    """Return up to ``SAMPLED_TASKS`` of ``tasks``, evenly spaced."""
+    every = list(tasks)
+    return every[:: max(1, len(every) // SAMPLED_TASKS)][:SAMPLED_TASKS]
+
+
+def _rules(info: Info) -> int:
+    """Return the number of characters of the environment's rules, tools and examples."""
+    rules = len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
+    return rules + sum(len(message["content"]) for message in info.get("examples", ()))
+
+
+def _fixed(rules: int, config: RunConfig) -> float:
+    """Return the tokens of rules and tools that each prompt contains."""
+    # The embedded model's prompts contain neither rules nor tools: they were part of its training.
+    return 0.0 if is_tiny(config.model) else rules / CHARS_PER_TOKEN
+
+
+def scripted_env(planned: Outline) -> Any:
+    """Return the environment that is measured, with its scripted user instead of a model."""
+    if not planned.environments.measured.remote:
+        return planned.environments.make_env().unwrapped
     name, arguments = envs.parse(planned.config.env)
     kept = {key: value for key, value in arguments.items() if key not in ("user", "oracle")}
     alone = planned.config.changed(
         env=join(name, kept), agent="oracle", train=None, offline=None, base=None, user=None,
         user_model=None, record=None, replay=None,
     )  # fmt: skip
-    return Environments(alone, None)
+    return Environments(alone, None).make_env().unwrapped

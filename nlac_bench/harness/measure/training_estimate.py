@@ -1,6 +1,5 @@
 """Estimates memory on each GPU, tokens and hours of a training run by rules of thumb that its text states."""
 
-import importlib.util
 import math
 import re
 from dataclasses import asdict, dataclass
@@ -12,7 +11,6 @@ from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner.config import Budget
 from nlac_bench.learner.memory import Shape, learner_bytes
-from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.model_files import tensor_shapes
 
 GPUS = (8, 16, 64)
@@ -39,7 +37,6 @@ class TrainingEstimate:
     episodes: int
     validations: int
     read_tokens: float
-    memory_bytes: int | None
     answer_tokens: int
 
     def to_json(self) -> dict[str, object]:
@@ -102,33 +99,21 @@ def training_estimate_of(
     read = learned * max(1.0, cost.played) * prompt
     counts = (episodes, validations, read)
     if size is None:
-        return TrainingEstimate(size, steps, generated, trained, None, None, *counts, None, answer)
+        return TrainingEstimate(size, steps, generated, trained, None, None, *counts, answer)
     copies, options = len(method.slots(settings)), method.learner_options(settings)
     shape = Shape.read(local_model(str(config.model)), size)
 
-    def bytes_of(ranks: int, bf16: bool, engine_bytes: int, device: str) -> float:
-        parts = learner_bytes(shape, settings, options, ranks=ranks, bf16=bf16, device=device)
-        return sum(parts.values()) + size * engine_bytes * copies / ranks
+    def gigabytes(ranks: int) -> float:
+        parts = learner_bytes(shape, settings, options, ranks=ranks, bf16=True, device="cuda")
+        return (sum(parts.values()) + size * ENGINE_BYTES * copies / ranks) / 1e9
 
-    memory = {gpus: bytes_of(gpus, True, ENGINE_BYTES, "cuda") / 1e9 for gpus in GPUS}
+    memory = {gpus: gigabytes(gpus) for gpus in GPUS}
     recomputed = 8 if settings.activation_checkpointing else 6
     operations = recomputed * with_gradient + 2 * without_gradient
     learning = learned * operations * size * (prompt + answer) / LEARNER_SHARE
     flops = learning + 2 * size * (generated + read) / ENGINE_SHARE
     hours = flops / PEAK_FLOPS / 3600
-    fast, device = _this_machine()
-    bf16 = fast if settings.precision == "auto" else settings.precision == "bf16"
-    here = int(bytes_of(1, bf16, ENGINE_BYTES if fast else 4, device))
-    return TrainingEstimate(size, steps, generated, trained, memory, hours, *counts, here, answer)
-
-
-def _this_machine() -> tuple[bool, str]:
-    """Return whether models are computed in bf16 here by default, and on which device."""
-    if importlib.util.find_spec("torch") is None:
-        return False, "cpu"
-    import torch
-
-    return fast_bf16(), "cuda" if torch.cuda.is_available() else "cpu"
+    return TrainingEstimate(size, steps, generated, trained, memory, hours, *counts, answer)
 
 
 _UNITS = ((7200.0, 60.0, "min"), (2 * 86_400.0, 3600.0, "h"), (2 * 31_557_600.0, 86_400.0, "days"))

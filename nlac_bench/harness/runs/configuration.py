@@ -231,7 +231,8 @@ class RunConfig(Settings):
     )
     keep_going: bool = _option(
         False,
-        "Go on if more than half of a role's answers in the first iteration cannot be read.",
+        "Go on if more than half of a role's answers in the first iteration cannot be read, or if three "
+        "iterations learn nothing for another reason than their rewards.",
         resume="replace",
     )
     base: str | None = _option(None, "Folder of an `eval` of the untrained model; it is not measured again.")

@@ -302,7 +302,7 @@ class Decoder:
         return logits_RQV
 
     def _reserve(self, slots: int, length: int) -> None:
-        self._cache.reserve(slots, length, self.max_rows)
+        self._cache.reserve(slots, length, self.max_rows, self._lengths_S.tolist())
         missing_slots = self._cache.slots - len(self._lengths_S)
         missing_width = self._cache.length - self._kept_ST.shape[1]
         if missing_slots or missing_width:

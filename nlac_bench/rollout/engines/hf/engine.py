@@ -168,6 +168,17 @@ class HFEngine(Batching):
         slope: float | None = call.future.result()
         return slope
 
+    def forget(self) -> None:
+        """Drop all cached keys and values, which new weights make useless; running samples end first."""
+
+        def drop() -> None:
+            for decoder in self.decoders.values():
+                decoder.reset()
+
+        call = WorkerCall(drop, Future(), alone=True)
+        self._submit(call)
+        call.future.result()
+
     def version(self, slot: Slot) -> int:
         """Return the version of the weights in ``slot``."""
         return self._versions[slot]

@@ -6,9 +6,9 @@ its own row, so stale values of a longer earlier conversation or of padding are 
 """
 
 import math
-from collections.abc import Iterator
+import mmap
+from collections.abc import Iterator, Sequence
 
-import numpy as np
 import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
@@ -53,10 +53,10 @@ class _SlotLayer(CacheLayerMixin):
         window = (slice(frame.first, frame.last), slice(None), slice(frame.length))
         return self.keys[window], self.values[window]
 
-    def resize(self, slots: int, length: int) -> None:
+    def resize(self, slots: int, length: int, used: Sequence[int]) -> None:
         if self.is_initialized:
             assert self.keys is not None and self.values is not None
-            self.keys, self.values = (_enlarged(t, slots, length) for t in (self.keys, self.values))
+            self.keys, self.values = (_enlarged(t, slots, length, used) for t in (self.keys, self.values))
         self.slots, self.length = slots, length
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -84,15 +84,19 @@ class SlotCache(Cache):
         self._slot_layers = [_SlotLayer(self.frame, slots, length) for _ in range(layers)]
         super().__init__(layers=list(self._slot_layers))
 
-    def reserve(self, slots: int, length: int, most_slots: int) -> None:
-        """Make room for ``slots`` conversations of ``length`` tokens; the cache grows in large steps."""
+    def reserve(self, slots: int, length: int, most_slots: int, used: Sequence[int]) -> None:
+        """Make room for ``slots`` conversations of ``length`` tokens; the cache grows in large steps.
+
+        Args:
+            used: the number of tokens that each slot holds, which are kept.
+        """
         if slots > self.slots or length > self.length:
             if slots > self.slots:
                 self.slots = min(most_slots, max(slots, 2 * self.slots))
             if length > self.length:
                 self.length = max(_FIRST_LENGTH, length + length // 4, min(2 * self.length, _DOUBLED_UP_TO))
             for layer in self._slot_layers:
-                layer.resize(self.slots, self.length)
+                layer.resize(self.slots, self.length, used)
 
     def focus(self, first: int, positions_RQ: torch.Tensor, length: int) -> None:
         """Set the part of the next pass: it writes slots from ``first`` on, at ``positions_RQ``."""
@@ -122,18 +126,19 @@ class SlotCache(Cache):
 def _zeros(like: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     """Return zeros on the device of ``like``, in its dtype on GPUs and in float32 on CPUs.
 
-    CPUs attend faster in float32 (see attention.py). Their zeros are NumPy's, whose pages take memory when
-    they are first written; torch's are all written at once.
+    CPUs attend faster in float32 (see attention.py). Their zeros are mapped pages, which take memory when
+    they are first written: most of a cache is never written, but torch writes all zeros, and NumPy asks for
+    pages of 2 MB, which span several conversations.
     """
     if like.is_cuda:
         return like.new_zeros(shape)
-    line, count = 16, math.prod(shape)  # a cache line has 16 numbers, and torch's kernels read whole lines
-    flat = np.zeros(count + line, dtype=np.float32)
-    start = -flat.ctypes.data % 64 // 4
-    return torch.from_numpy(flat[start : start + count]).view(shape)
+    pages = mmap.mmap(-1, 4 * math.prod(shape), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return torch.frombuffer(pages, dtype=torch.float32).view(shape)
 
 
-def _enlarged(tensor: torch.Tensor, slots: int, length: int) -> torch.Tensor:
+def _enlarged(tensor: torch.Tensor, slots: int, length: int, used: Sequence[int]) -> torch.Tensor:
+    """Return a larger cache with the ``used`` tokens of each slot; a copy of the rest would take memory."""
     larger = _zeros(tensor, (slots, tensor.shape[1], length, tensor.shape[3]))
-    larger[: tensor.shape[0], :, : tensor.shape[2]] = tensor
+    for slot, count in enumerate(used):
+        larger[slot, :, :count] = tensor[slot, :, :count]
     return larger

@@ -26,6 +26,7 @@ ALIVE_EVERY_S = 1.0
 def main() -> None:
     parent = Parent()
     garbage.collect_rarely()
+    garbage.use_few_arenas()
     sys.setswitchinterval(0.0002)  # as in the command, because the engine's thread shares the interpreter
     worker = _Worker(parent)
     threading.Thread(target=asyncio.run, args=(worker.run(),), daemon=True).start()

@@ -1,0 +1,110 @@
+"""Estimates the peak memory of a run in the processes of this machine, by what takes it."""
+
+import importlib.util
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from nlac_bench.harness.measure.engines import engine_kind, local_model, policy_replicas
+from nlac_bench.harness.measure.sampled_episodes import MeanEpisode, answer_tokens
+from nlac_bench.harness.runs import named_agents
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.learner.memory import KEPT, Shape, learner_bytes
+from nlac_bench.rollout.engines.hf.precision import fast_bf16
+
+PROCESS_BYTES = 500e6
+"""Memory of a process without weights: Python, PyTorch, transformers and the environment."""
+ROLE_TOKENS = 300
+"""Assumed tokens of a role's instructions and of what it reads beside the state."""
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes in all processes of a run. A gradient step and the sampling of answers take turns."""
+
+    python: int
+    """Python and its libraries."""
+    engines: int
+    """Weights of the engines."""
+    conversations: int
+    """The engines' cache of conversations, while answers are sampled: in training and in evaluations."""
+    learner: int
+    """Weights, moments and copies that the learner always keeps."""
+    gradient_step: int
+    """What the learner needs in addition in a gradient step."""
+
+    @property
+    def peak(self) -> int:
+        """The larger one of both."""
+        return self.python + self.engines + self.learner + max(self.gradient_step, self.conversations)
+
+    def to_json(self) -> dict[str, int]:
+        """As a plain dict."""
+        return asdict(self)
+
+    def to_text(self) -> str:
+        """The peak and its parts."""
+        parts = [("Python", self.python), ("engines", self.engines)]
+        if self.learner:
+            parts += [("learner", self.learner), ("a gradient step", self.gradient_step)]
+        parts.append(("conversations in evaluations", self.conversations))
+        listed = ", ".join(f"{size / 1e9:.2g} {name}" for name, size in parts if size)
+        either = "; gradient steps and evaluations alternate" if self.learner else ""
+        return f"memory here: about {self.peak / 1e9:.2g} GB (in GB: {listed}{either})"
+
+
+def memory_estimate(
+    config: RunConfig, size: float | None, episode: MeanEpisode, episodes: int
+) -> MemoryEstimate | None:
+    """Return the estimate for ``config``; None if the size of the model is unknown.
+
+    Args:
+        size: number of parameters of the model.
+        episode: of the policy.
+        episodes: number of episodes that are evaluated.
+    """
+    if size is None:
+        return None
+    model, train = local_model(str(config.model)), config.train
+    shape, (bf16, device) = Shape.read(model, size), this_machine()
+    slots, method = 1, None
+    if train is not None:
+        method = named_agents.method(config.agent)
+        bf16 = bf16 if train.precision == "auto" else train.precision == "bf16"
+        slots = len(method.slots(train))
+    width = (2 if bf16 else 4) if train is not None else stored_width(model, size, bf16)
+    replicas = policy_replicas(config)
+    kept = learning = conversations = 0.0
+    if train is not None and method is not None:
+        options = method.learner_options(train)
+        parts = learner_bytes(shape, train, options, ranks=1, bf16=bf16, device=device)
+        kept = sum(parts[name] for name in KEPT)
+        learning = sum(parts.values()) - kept
+    if engine_kind(str(config.model), config.base_url, config.engine) == "hf" and config.servers is None:
+        tokens = min(2 * config.concurrency, episodes) * (episode.context + episode.answer)
+        if train is not None and train.cost(episode.turns).answers.keys() - {"policy"}:
+            answer = min(answer_tokens(config), train.max_response_length)
+            read = episode.context + ROLE_TOKENS + answer
+            tokens = max(tokens, 2 * config.concurrency * read * slots)
+        conversations = tokens * 2 * shape.keys * shape.layers * (4 if device == "cpu" else 2)
+    return MemoryEstimate(
+        python=int(PROCESS_BYTES * (1 + replicas * (replicas > 1))),
+        engines=int(replicas * slots * size * width),
+        conversations=int(conversations),
+        learner=int(kept),
+        gradient_step=int(learning),
+    )
+
+
+def this_machine() -> tuple[bool, str]:
+    """Return whether models are computed in bf16 here by default, and on which device."""
+    if importlib.util.find_spec("torch") is None:
+        return False, "cpu"
+    import torch
+
+    return fast_bf16(), "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def stored_width(model: str, size: float, bf16: bool) -> int:
+    """Return the bytes of a weight in an engine that is not trained: as stored, or 4 without fast bf16."""
+    stored = sum(file.stat().st_size for file in Path(model).glob("*.safetensors"))
+    return 4 if not bf16 or stored > 3 * size else 2
