@@ -192,7 +192,7 @@ class Echo:
 
 def test_models_play_with_the_prompts_of_training_methods(tmp_path: Path) -> None:
     run = nb.evaluate(EASY, agent=Echo(), limit=2)
-    assert run.folder.subject["agent"] == "policy()"
+    assert (run.folder.subject["agent"], run.folder.subject["engine"]) == ("policy()", "Echo")
     assert "nlac_refiner" in run.folder.subject["prompts"]
     for name in ("tiny", "org/model", str(tmp_path)):
         assert called_agent(name).settings == {"model": name}

@@ -154,7 +154,8 @@ def prepare(config: RunConfig, make_agent: AgentFactory | None = None) -> Prepar
     engine = None if config.agent in FLOORS else policy_engine(config)
     if config.train is not None:
         named_agents.method(config.agent).check_engine(engine, config.model)
-    return described(planned, engine, agent_of(planned, engine, make_agent))
+    agent = agent_of(planned, engine, make_agent)
+    return described(planned, engine if make_agent is None else getattr(agent, "engine", None), agent)
 
 
 def agent_of(planned: Outline, engine: Engine | None, make_agent: AgentFactory | None = None) -> Agent:
