@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
-VIEWS = {
+VIEWS: dict[str, tuple[str, int, int, Literal["light", "dark"]]] = {
     "view.png": ("#side=training&episode={episode}", 1280, 800, "light"),
     "view-flipbook.png": ("#view=flip&state={state}&at=1", 1100, 560, "dark"),
     "view-phone.png": ("#episode={episode}", 390, 760, "light"),

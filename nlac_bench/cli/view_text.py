@@ -7,7 +7,7 @@ from pathlib import Path
 from nlac_bench.cli.output import console, escape, escape_lines
 from nlac_bench.errors import DataError
 from nlac_bench.reports.report.ends import end_in_words
-from nlac_bench.reports.view.sides import Reading, Side, shown_runs
+from nlac_bench.reports.view.sides import Reading, ViewSide, shown_runs
 from nlac_bench.types import Episode
 
 _LONGEST = 4_000
@@ -56,7 +56,7 @@ def _lines(folders: Sequence[Path], task: str | None, lost: bool, critic: bool) 
                     yield from _episode(side, episode, readings if critic else {})
 
 
-def _episode(side: Side, episode: Episode, readings: Mapping[int, Sequence[Reading]]) -> Iterator[str]:
+def _episode(side: ViewSide, episode: Episode, readings: Mapping[int, Sequence[Reading]]) -> Iterator[str]:
     yield (
         f"\n[bold]{escape(side.name)}: task {escape(episode.task_id)}, trial {episode.trial}[/bold]  "
         f"{_RESULTS[episode.success]}, {escape(end_in_words(episode.end_reason))}, "

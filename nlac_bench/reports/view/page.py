@@ -17,7 +17,7 @@ from nlac_bench.redaction import redactor
 from nlac_bench.reports.pages.render import own_assets, render_html
 from nlac_bench.reports.report.ends import end_in_words
 from nlac_bench.reports.view.replay import Replayer
-from nlac_bench.reports.view.sides import Shown, Side, shown_runs
+from nlac_bench.reports.view.sides import ViewRun, ViewSide, shown_runs
 from nlac_bench.reports.view.transcript import finite, flags_of, reading_of, transcript
 from nlac_bench.types import Episode, Usage
 from nlac_bench.visible import visible
@@ -122,7 +122,8 @@ def write_view(folders: Sequence[Path], out: Path) -> Written:
     if out.suffix != ".html" or out.is_dir():
         raise ConfigError(f"--out {out}: expected the name of a file that ends with .html")
     runs = shown_runs(folders)
-    pages, sides = _Pages(), []
+    pages = _Pages()
+    sides: list[dict[str, Any]] = []
     for run in runs:
         for side in run.sides:
             sides.append(_add_side(pages, len(sides), side))
@@ -153,7 +154,7 @@ def write_view(folders: Sequence[Path], out: Path) -> Written:
     return Written(out, episodes, len(html) + sum(map(len, parts)))
 
 
-def _add_side(pages: _Pages, number: int, side: Side) -> dict[str, Any]:
+def _add_side(pages: _Pages, number: int, side: ViewSide) -> dict[str, Any]:
     """Add the episodes of ``side``; return what the page says about it."""
     replayer = Replayer(side)
     mathematics = str(side.run.conditions["env"]).startswith("math")
@@ -174,7 +175,7 @@ def _add_side(pages: _Pages, number: int, side: Side) -> dict[str, Any]:
     return {"name": visible(side.name), "planned": side.planned, "result": words, "going": visible(going)}
 
 
-def _probes(runs: Sequence[Shown]) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
+def _probes(runs: Sequence[ViewRun]) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
     """Return the validations, and for each state of the probe sets its readings by validation."""
     validations = [
         {

@@ -17,7 +17,7 @@ from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import to_repeat
-from nlac_bench.reports.view.sides import Side
+from nlac_bench.reports.view.sides import ViewSide
 from nlac_bench.types import Episode
 
 State = Mapping[str, Any]
@@ -36,7 +36,7 @@ class Replayed:
 class Replayer:
     """Plays the episodes of ``side`` again."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: ViewSide) -> None:
         self._env: TextEnv | None = None
         self._user: RepeatsMessages | None = None
         self.problem = _why_not(side.run)
@@ -122,6 +122,8 @@ def _compare(place: str, old: Any, new: Any, found: Callable[[Change], None]) ->
             _compare(f"{place} {key}", old.get(key), new.get(key), found)
     elif isinstance(old, list) and isinstance(new, list):
         for i in range(max(len(old), len(new))):
-            _compare(f"{place} {i + 1}", *(x[i] if i < len(x) else None for x in (old, new)), found)
+            before, after = (each[i] if i < len(each) else None for each in (old, new))
+            _compare(f"{place} {i + 1}", before, after, found)
     else:
-        found((place, *(None if x is None else json.dumps(x, ensure_ascii=False) for x in (old, new))))
+        before, after = (None if x is None else json.dumps(x, ensure_ascii=False) for x in (old, new))
+        found((place, before, after))

@@ -24,7 +24,7 @@ Key = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
-class Side:
+class ViewSide:
     """Episodes of one agent.
 
     Args:
@@ -45,17 +45,17 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ViewRun:
     """A run folder with its sides, validations (rows of ``metrics.jsonl``) and readings of the probe set."""
 
     name: str
     run: RunFolder
-    sides: tuple[Side, ...]
+    sides: tuple[ViewSide, ...]
     validations: tuple[Mapping[str, object], ...]
     probes: tuple[ProbeRecord, ...]
 
 
-def shown_runs(folders: Sequence[Path]) -> list[Shown]:
+def shown_runs(folders: Sequence[Path]) -> list[ViewRun]:
     """Read what a viewer shows of one or two run folders.
 
     Raises:
@@ -70,7 +70,7 @@ def shown_runs(folders: Sequence[Path]) -> list[Shown]:
     ]
 
 
-def _shown(folder: Path, name: str) -> Shown:
+def _shown(folder: Path, name: str) -> ViewRun:
     run = RunFolder.open(folder)
     trains = run.subject.get("train") is not None
     prefix = f"{name}: " if name else ""
@@ -84,24 +84,24 @@ def _shown(folder: Path, name: str) -> Shown:
     if trains:
         validations = tuple(rows_of(run, "validation"))
         sides += _training(run, prefix, probes)
-    return Shown(name or str(run.subject["agent"]), run, tuple(sides), validations, probes)
+    return ViewRun(name or str(run.subject["agent"]), run, tuple(sides), validations, probes)
 
 
-def _measured(name: str, run: RunFolder) -> Side:
-    return Side(name, run, len(run.plan), run.episodes, lambda made: made.measured, {})
+def _measured(name: str, run: RunFolder) -> ViewSide:
+    return ViewSide(name, run, len(run.plan), run.episodes, lambda made: made.measured, {})
 
 
-def _training(run: RunFolder, prefix: str, probes: Sequence[ProbeRecord]) -> Iterator[Side]:
+def _training(run: RunFolder, prefix: str, probes: Sequence[ProbeRecord]) -> Iterator[ViewSide]:
     """Yield the training episodes and the validation episodes about which the critic's texts are stored."""
     lessons = _by_step(list(read_critiques(run.path)))
     if lessons:
-        yield Side(
+        yield ViewSide(
             f"{prefix}training", run, None, lambda: _stored(run.path / ROLLOUTS, lessons),
             lambda made: made.training, lessons,
         )  # fmt: skip
     states = _by_step(probes)
     if states:
-        yield Side(
+        yield ViewSide(
             f"{prefix}validation", run, None, lambda: _stored(run.path / PROBE_SET, states),
             lambda made: made.validation, states,
         )  # fmt: skip
