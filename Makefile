@@ -24,7 +24,7 @@ setup: $(READY) ## Create .venv with everything that running and testing need
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	@echo "installing about 100 packages into $(VENV); that takes a few minutes"
+	@echo "installing about 150 packages into $(VENV); that takes a few minutes"
 	$(BIN)/python -m pip install --progress-bar off --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
