@@ -1,6 +1,6 @@
 """Photographs pages for README with Debian's Chromium.
 
-``python -m docs.screenshot`` photographs a report, ``python -m docs.screenshot RUN EPISODE STATE`` the
+``python -m docs.screenshot`` photographs a report, ``python -m docs.screenshot RUN EPISODE TURN STATE`` the
 viewer of a training run.
 """
 
@@ -21,9 +21,9 @@ HERE = Path(__file__).parent
 
 
 VIEWS: dict[str, tuple[str, int, int, Literal["light", "dark"]]] = {
-    "view.png": ("#side=training&episode={episode}", 1280, 800, "light"),
+    "view.png": ("#side=training&episode={episode}&turn={turn}", 1280, 760, "light"),
     "view-flipbook.png": ("#view=flip&state={state}&at=1", 1100, 560, "dark"),
-    "view-phone.png": ("#episode={episode}", 390, 760, "light"),
+    "view-phone.png": ("#episode={episode}&turn={turn}", 390, 700, "light"),
 }
 """The pictures of the viewer: address, width, height, colours."""
 
@@ -64,24 +64,34 @@ def photograph(path: Path) -> None:
             page.locator("section figure").first.screenshot(path=path)
 
 
-def photograph_viewer(run: str, episode: str, state: str) -> None:
+def photograph_viewer(run: str, episode: str, turn: str, state: str) -> None:
     """Write the pictures ``VIEWS`` of the viewer of the training run in the folder ``run``.
 
     Args:
         episode: the name of the shown episode, as in the page's address.
+        turn: the number of the shown turn.
         state: the number of the state in the flip-book, from 0.
     """
+    from PIL import Image
+
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = Path(folder) / "view.html"
         command = [sys.executable, "-m", "nlac_bench", "view", run, "--out", str(file), "--no-open"]
         subprocess.run(command, check=True)
         for name, (address, width, height, colours) in VIEWS.items():
-            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=colours)
-            page.goto(file.as_uri() + address.format(episode=quote(episode, safe=""), state=state))
+            size = {"width": width, "height": height}
+            page = browser.new_page(viewport=size, color_scheme=colours, reduced_motion="reduce")
+            shown = address.format(episode=quote(episode, safe=""), turn=turn, state=state)
+            page.goto(file.as_uri() + shown)
             page.wait_for_selector("#flip-texts h3, .episode .turn")
-            if width < 400:
-                page.evaluate("document.getElementById('transcript').scrollIntoView()")
-            page.screenshot(path=HERE / name)
+            if "flip" in name:
+                page.locator("#flipbook").screenshot(path=HERE / name)
+            else:
+                page.locator(".turn.current").evaluate("turn => turn.scrollIntoView({ block: 'end' })")
+                page.screenshot(path=HERE / name)
+            with Image.open(HERE / name) as picture:
+                few = picture.convert("RGB").quantize(96)  # a third of the size
+            few.save(HERE / name, optimize=True)
 
 
 if __name__ == "__main__":

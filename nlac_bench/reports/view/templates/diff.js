@@ -45,6 +45,9 @@ function aligned(x, y) {
 /** Return a text with the words that differ from `before` marked; without `before`, the text alone. */
 function marked(before, after) {
   if (before === undefined || before === null) return make("p", { class: "said" }, after);
-  return make("p", { class: "said" }, compared(before, after).map(([kind, text]) =>
+  let parts = compared(before, after);
+  const kept = parts.filter(([kind]) => kind === 0).reduce((sum, [, text]) => sum + text.length, 0);
+  if (kept * 3 < Math.max(before.length, after.length)) parts = [[-1, before], [0, before && after ? "\n" : ""], [1, after]]; // another text
+  return make("p", { class: "said" }, parts.filter(([, text]) => text).map(([kind, text]) =>
     kind === 0 ? text : make(kind < 0 ? "del" : "ins", {}, text)));
 }
