@@ -67,7 +67,7 @@ SUBSTITUTIONS = {
     r"^(nlac-bench run (?!.*--(agent|config)).*)": r"\1 --agent oracle",
 }
 
-TRAINED = r"--agent (nlac|ppo|grpo|rft|sac|nlrl|nlql|self_distillation)\b"
+TRAINED = r"--agent (nlac|ppo|grpo|rft|sac|nlrl|nlql|self_distillation|agent_prm)\b"
 ADDITIONS = {
     r"^nlac-bench submit runs": "--partial",  # ``runs/A`` and ``runs/B`` are parts of a split
     r"^nlac-bench run .*--agent (oracle|random)": "--limit 2",

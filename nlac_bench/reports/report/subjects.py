@@ -40,7 +40,9 @@ class ReportSubject:
     @property
     def measured(self) -> MeasuredRun:
         """The subject as the comparisons need it."""
-        return MeasuredRun(self.name, self.run.conditions, self.outcomes, self.run.world, self.run.path)
+        return MeasuredRun(
+            self.name, self.run.conditions, self.outcomes, self.run.world, self.run.path, self.run.beside
+        )
 
     @property
     def progress(self) -> str | None:
