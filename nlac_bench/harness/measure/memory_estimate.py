@@ -11,7 +11,7 @@ from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner.memory import KEPT, Shape, learner_bytes
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 
-PROCESS_BYTES = 500e6
+PROCESS_BYTES = 450e6
 """Memory of a process without weights: Python, PyTorch, transformers and the environment."""
 ROLE_TOKENS = 300
 """Assumed tokens of a role's instructions and of what it reads beside the state."""
