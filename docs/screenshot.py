@@ -23,7 +23,6 @@ HERE = Path(__file__).parent
 VIEWS: dict[str, tuple[str, int, int, Literal["light", "dark"]]] = {
     "view.png": ("#side=training&episode={episode}&turn={turn}", 1280, 760, "light"),
     "view-flipbook.png": ("#view=flip&state={state}&at=1", 1100, 560, "dark"),
-    "view-phone.png": ("#episode={episode}&turn={turn}", 390, 700, "light"),
 }
 """The pictures of the viewer: address, width, height, colours."""
 

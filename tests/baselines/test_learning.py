@@ -43,7 +43,8 @@ OWN: dict[str, dict[str, Any]] = {
             "critic_coef": 20.0, "ema_tau": 0.2},
     "agent_prm": {"lr": 1e-3, "mini_batch_size": 16},
     "archer": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 2},
-    "early_experience": {"lr": 1e-3, "mini_batch_size": 32, "num_alternatives": 3},
+    "early_experience": {"lr": 3e-4, "train_batch_size": 128, "rollouts_per_task": 4, "mini_batch_size": 32,
+                         "num_alternatives": 2, "world_model_share": 0.2},
     "critique_rl": {"kl_coef": 0.1, "num_nlq_samples": 0, "improvement_temperature": 1.0,
                     "train_batch_size": 64, "rollouts_per_task": 2, "transitions_per_iteration": 64},
     "nlac": {"kl_coef": 0.1},  # else the refiner, which nothing trains here, drifts off to other words
@@ -53,7 +54,7 @@ OWN: dict[str, dict[str, Any]] = {
 IN_STAGES = ("early_experience", "critique_rl")
 """These have stages that end after a share of the budget; the others are not told what is over of it."""
 STEPS = {"ppo": 120, "sac": 160, "archer": 120, "agent_prm": 200, "nlac": 100, "nlql": 100, "nlrl": 160,
-         "critique_rl": 200}  # fmt: skip
+         "critique_rl": 200, "early_experience": 80}  # fmt: skip
 """The most gradient steps; 60 for all others."""
 LOOK, ENOUGH = 20, 0.95
 
