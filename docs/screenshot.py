@@ -78,8 +78,8 @@ def photograph_viewer(run: str, episode: str, turn: str, state: str) -> None:
         command = [sys.executable, "-m", "nlac_bench", "view", run, "--out", str(file), "--no-open"]
         subprocess.run(command, check=True)
         for name, (address, width, height, colours) in VIEWS.items():
-            size = {"width": width, "height": height}
-            page = browser.new_page(viewport=size, color_scheme=colours, reduced_motion="reduce")
+            page = browser.new_page(color_scheme=colours, reduced_motion="reduce")
+            page.set_viewport_size({"width": width, "height": height})
             shown = address.format(episode=quote(episode, safe=""), turn=turn, state=state)
             page.goto(file.as_uri() + shown)
             page.wait_for_selector("#flip-texts h3, .episode .turn")
