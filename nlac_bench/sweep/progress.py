@@ -36,6 +36,7 @@ class SweepProgress:
     def __post_init__(self) -> None:
         self._began = time.monotonic()
         self._over = threading.Event()
+        self._saying = threading.Lock()  # what is said of a running run is said before its end
         self._thread = threading.Thread(target=self._tell, name="nlac-bench-sweep", daemon=True)
 
     def __enter__(self) -> "SweepProgress":
@@ -52,10 +53,11 @@ class SweepProgress:
 
     def end(self, folder: Path, *, finished: bool) -> None:
         """Note that a run has ended; if it is finished, say its success and the time left."""
-        self.running.pop(folder, None)
-        self.ended += 1
-        if finished:
-            self.say(f"done: {folder}{_success(folder)}; {self.left()}")
+        with self._saying:
+            self.running.pop(folder, None)
+            self.ended += 1
+            if finished:
+                self.say(f"done: {folder}{_success(folder)}; {self.left()}")
 
     def left(self) -> str:
         """Return how many runs have ended, and the time left if the others take as long."""
@@ -71,8 +73,9 @@ class SweepProgress:
 
     def _tell(self) -> None:
         while not self._over.wait(EVERY_S):
-            for line in self.lines():
-                self.say(line)
+            with self._saying:
+                for line in self.lines() if self.running else ():
+                    self.say(line)
 
 
 def _success(folder: Path) -> str:
