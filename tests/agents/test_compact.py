@@ -11,7 +11,7 @@ import pytest
 from nlac_bench.agents.roles import codec, compact
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts, brief
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt
-from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.agents.roles.transition import State, Transition, first_state
 
 PROMPTS = CompactPrompts()
 FIRST = {"role": "user", "content": "Cancel order #W123, I am kim_ng_4411.", "kind": "message"}
@@ -48,6 +48,12 @@ def test_prompts_of_all_roles() -> None:
         f"{seen}<|act|>Pay with ~2?<|future|>{future}<|backup|>"
     )
     assert PROMPTS.policy(AFTER).codec.decode("~2 for ~1") == "paypal_77 for kim_ng_4411"
+
+
+def test_examples_are_turns_before_the_task() -> None:
+    example = [{"role": "user", "content": "1 or 2?"}, {"role": "assistant", "content": "2"}]
+    state = first_state("first_steps", "3 or 5?", {"examples": example})
+    assert text(PROMPTS.policy(state)) == "<|first_steps|><|user|>1 or 2?<|act|>2<|user|>3 or 5?<|act|>"
 
 
 def test_the_end_of_an_episode_needs_no_model() -> None:

@@ -61,6 +61,7 @@ SUBSTITUTIONS = {
     r"grade FILE\.jsonl": "grade answers.jsonl",
     r"export prompts RUN --out FILE": "export prompts runs/A --out rows.jsonl",
     r"(train|val)\.parquet": "val.jsonl",  # parquet needs the extra frames; test_prompts.py reads it
+    r"--model smollm2": "--model tiny",  # it is downloaded by the slow tests; tests/real trains it
     r"my_pkg:": "examples.register_env:",
     r"(?<=[ '])count_down": "examples.register_env:CountDown-v0",  # test_registry.py installs this name
     r"envs check ID": "envs check examples.register_env:CountDown-v0",
