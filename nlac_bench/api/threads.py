@@ -58,12 +58,20 @@ def call(work: Callable[[StoppableLoop], T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return work(loop)
+    begun = threading.Event()
+
+    def begin() -> T:
+        begun.wait()  # a pool that is interrupted while it starts a thread would not wait for its work
+        return work(loop)
+
     with ThreadPoolExecutor(1, "nlac-bench-run") as pool:
-        future = pool.submit(work, loop)
         try:
+            future = pool.submit(begin)
+            begun.set()
             return future.result()
         except KeyboardInterrupt:
             loop.stop()
+            begun.set()
             raise
 
 

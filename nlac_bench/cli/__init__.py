@@ -34,7 +34,7 @@ app = typer.Typer(
       nlac-bench compare runs/A runs/B              compare two runs
       nlac-bench report runs/… --out report.html    write a report with figures
       nlac-bench export prompts runs/… --out FILE   tasks for other programs
-      nlac-bench view runs/…                        episodes and critiques as a page
+      nlac-bench view runs/…                        episodes and critiques, a page
       nlac-bench floors                             agents that use no model
       nlac-bench leaderboard build …                boards from submitted entries
 

@@ -223,7 +223,8 @@ def test_what_plays_at_test_time_is_estimated(
     served = {"agent": agent, "model": "m", "base_url": SERVER, "limit": 3, "temperature": 1.0}
     plain, other = (estimate.estimate_of(config(**served, **more)) for more in ({}, composed))
     assert plain.prompt_tokens and plain.completion_tokens
-    assert other.prompt_tokens == pytest.approx(read * plain.prompt_tokens, rel=1e-3)
+    longer = 0.05  # prompts of roles have instructions of their own
+    assert other.prompt_tokens == pytest.approx(read * plain.prompt_tokens, rel=longer)
     assert other.completion_tokens == pytest.approx(written * plain.completion_tokens, rel=1e-3)
     assert other.tokens == pytest.approx(
         (other.prompt_tokens or 0) + (other.completion_tokens or 0), rel=1e-3

@@ -432,6 +432,5 @@ def test_doctor_and_what_is_no_server(stubs: list[StubVLLM]) -> None:
     assert done.returncode == 1 and not found["ok"] and found["version"] is None
     assert "unreachable" in found["problems"][0]
     assert call("doctor", "--server", "nonsense", "--json").returncode == 2
-    assert call("doctor", "--model", "tiny").returncode == 2
     told = call("doctor", "--server", stubs[0].url)
     assert told.returncode == 0 and "ok, vLLM 0.32.0" in told.stdout
