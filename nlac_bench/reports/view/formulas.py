@@ -1,65 +1,55 @@
-r"""Turns formulas in texts (``$\frac12$``) into MathML trees.
+r"""Turns formulas in texts (``$\frac12$``) into MathML trees, which ``latex2mathml`` makes of their LaTeX.
 
-A tree is a list: the name of a MathML element, then its children, which are trees or, in a leaf, one text.
-The page's script makes the elements, so no text of a model becomes markup. The notation is that of the
-problems of MATH: fractions, roots, scripts, sums, delimiters, functions, matrices. A formula with a command
-that is not known here is left as it was written.
+A tree is a list: the name of a MathML element, its attributes, then its children, which are trees or texts.
+The page's script makes the elements, so no text of a model becomes markup. A formula stays text if it has a
+command that is not known here, or if its MathML has other elements or attributes than those named here.
 """
 
+import html
 import re
 from typing import Any
+from xml.etree.ElementTree import Element
+
+from latex2mathml.commands import FUNCTIONS, LIMIT, MATRICES
+from latex2mathml.converter import MOVABLE_LIMIT_TEXTS, convert_to_element
+from latex2mathml.symbols_parser import SYMBOLS
+
+from nlac_bench.visible import visible
 
 LONGEST = 4_000
 """Largest number of characters of a formula that is rendered."""
 DEEPEST = 40
+"""Largest number of elements of MathML, and of braces of LaTeX, that contain each other."""
 
 _OPENING = re.compile(r"\$\$|\$|\\\[|\\\(")
 _CLOSING = {"$$": "$$", "$": "$", "\\[": "\\]", "\\(": "\\)"}
-
-
-def _table(text: str) -> dict[str, str]:
-    """Return a table that is written as words ``command=symbol``."""
-    return dict(pair.split("=", 1) for pair in text.split())
-
-
-_LETTERS = _table(
-    """
-    alpha=α beta=β gamma=γ delta=δ epsilon=ε varepsilon=ε zeta=ζ eta=η theta=θ iota=ι kappa=κ lambda=λ
-    mu=μ nu=ν xi=ξ pi=π rho=ρ sigma=σ tau=τ phi=φ varphi=φ chi=χ psi=ψ omega=ω Gamma=Γ Delta=Δ Theta=Θ
-    Lambda=Λ Pi=Π Sigma=Σ Phi=Φ Psi=Ψ Omega=Ω infty=∞ ell=ℓ emptyset=∅ ldots=… cdots=⋯ dots=… vdots=⋮
-    ddots=⋱ angle=∠ triangle=△ circ=∘ prime=′ degree=°
-    """
+_TOKEN = re.compile(r"\\(?:begin|end)\{[a-zA-Z]+\*?\}|\\[a-zA-Z]+|\\.|[{}%#$]", re.DOTALL)
+_CODE = re.compile(r"&#x[0-9A-F]+;")  # how the library writes the characters of commands
+_REPLACED = (  # what the library reads otherwise than TeX
+    (re.compile(r"\\(begin|end)\{aligned\}"), r"\\\1{split}"),
+    (re.compile(r"\\begin\{"), r"{\\begin{"),  # with braces these are one element, which can have scripts
+    (re.compile(r"\\end\{[^{}]*\}"), r"\g<0>}"),
+    (re.compile(r"\\[dt]?binom\s*\{[^{}]*\}\s*\{[^{}]*\}"), r"{\g<0>}"),
+    (re.compile(r"(\\sqrt|\\[cdt]?frac\s*\{[^{}]*\})\s*(\d)"), r"\1{\2}"),  # one digit, as in \sqrt12
+    (re.compile(r"\\(lim|max|min|sup|inf)(?=\s*_)"), r"\\\1\\limits"),
 )
-_OPERATORS = _table(
-    """
-    cdot=· times=× div=÷ pm=± mp=∓ le=≤ leq=≤ ge=≥ geq=≥ ne=≠ neq=≠ equiv=≡ approx=≈ sim=∼ cong=≅ to=→
-    rightarrow=→ Rightarrow=⇒ implies=⟹ iff=⟺ mapsto=↦ cup=∪ cap=∩ setminus=∖ subset=⊂ subseteq=⊆ in=∈
-    notin=∉ mid=∣ parallel=∥ perp=⟂ sum=∑ prod=∏ int=∫ land=∧ lor=∨ neg=¬ ast=∗ star=⋆ lfloor=⌊ rfloor=⌋
-    lceil=⌈ rceil=⌉ langle=⟨ rangle=⟩ lvert=| rvert=| vert=| colon=: lt=< gt=> forall=∀ exists=∃
-    bmod=mod
-    """
+# Only these commands reach the library: with those that define macros or copy arguments (\def, \sideset), a
+# short formula could take any time.
+_BRACKETS = {rf"\{end}{{{name[1:]}}}" for name in MATRICES for end in ("begin", "end")}
+_COMMANDS = {"{", "}", *SYMBOLS, *FUNCTIONS, *LIMIT, *MOVABLE_LIMIT_TEXTS, *_BRACKETS}
+_STRUCTURE = re.compile(
+    r"\\(?:[cdt]?frac|[dt]?binom|sqrt|left|right|middle|boxed|[bp]?mod|operatorname|mbox|text(?:bf|it|rm|normal)?"
+    r"|math(?:rm|bf|it|sf|bb|cal)|boldsymbol|(?:display|text)style|limits|(?:over|under)(?:line|brace|set)|stackrel"
+    r"|bar|d?dot|vec|(?:wide)?(?:hat|tilde)|overrightarrow|[bB]igg?[lr]?|q?quad|[ ,;:!>{}|\\])"
 )
-_FUNCTIONS = {
-    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log",
-    "ln", "exp", "lim", "max", "min", "gcd", "lcm", "det", "deg", "dim", "ker", "inf", "sup", "arg", "mod",
-    "Re", "Im",
+_ELEMENTS = {  # with their numbers of children; None is any number
+    **dict.fromkeys(("mrow", "mi", "mo", "mn", "mtext", "mspace", "msqrt", "mtable", "mtr", "mtd", "mstyle",
+                     "menclose")),
+    **dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2), "msubsup": 3, "munderover": 3,
 }  # fmt: skip
-_SPACES = {",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.25em", "!": "0em", "quad": "1em",
-           "qquad": "2em"}  # fmt: skip
-_TEXT = ("text", "mathrm", "textbf", "mbox", "operatorname", "textrm", "textit")
-_TOKEN = re.compile(
-    rf"\\(?:{'|'.join(_TEXT)})\s*\{{[^{{}}\\]*\}}|\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\S", re.DOTALL
-)
-_SAME = ("mathbf", "mathit", "mathbb", "mathcal", "boldsymbol", "displaystyle", "textstyle", "limits")
-_OVER = {"overline": "¯", "bar": "¯", "hat": "^", "vec": "→", "widehat": "^", "overrightarrow": "→",
-         "dot": "˙", "tilde": "~"}  # fmt: skip
-_MATRICES = {"matrix": "", "pmatrix": "()", "bmatrix": "[]", "vmatrix": "||", "array": "", "cases": "{",
-             "aligned": "", "align": ""}  # fmt: skip
-_MOVING = ("∑", "∏", "lim", "max", "min")
-
-
-class _UnknownError(Exception):
-    """The formula contains what is not rendered."""
+_ATTRIBUTES = {"accent", "columnalign", "columnlines", "columnspacing", "displaystyle", "fence", "form",
+               "stretchy", "linethickness", "mathvariant", "maxsize", "minsize", "movablelimits", "notation",
+               "rowspacing", "scriptlevel", "width"}  # fmt: skip
 
 
 def formulas(text: str) -> Any:
@@ -74,185 +64,36 @@ def formulas(text: str) -> Any:
             at = start
             continue
         at = stop + len(_CLOSING[mark])  # what was read once is not read again, so the time is linear
-        try:
-            tree = _Parser(source).whole()
-        except _UnknownError:
-            continue
         display = "block" if mark in ("$$", "\\[") else "inline"
-        parts += [text[end : opening.start()], ["math", display, tree, text[opening.start() : at]]]
-        end = at
+        if tree := _rendered(source, display):
+            parts += [text[end : opening.start()], ["math", display, tree, text[opening.start() : at]]]
+            end = at
     return [part for part in [*parts, text[end:]] if part] if parts else text
 
 
-class _Parser:
-    """Parses one formula by recursive descent."""
-
-    def __init__(self, source: str) -> None:
-        self._tokens = _TOKEN.findall(source)
-        self._at, self._depth = 0, 0
-
-    def whole(self) -> list[Any]:
-        """Return the tree of the formula."""
-        result = self._row(())
-        if self._at < len(self._tokens):
-            raise _UnknownError
-        return result
-
-    def _next(self) -> str:
-        if self._at >= len(self._tokens):
-            raise _UnknownError
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def _row(self, ends: tuple[str, ...]) -> list[Any]:
-        """Return what stands before the next of ``ends``, which is not read."""
-        found: list[Any] = []
-        while self._at < len(self._tokens) and self._tokens[self._at] not in (*ends, "}"):
-            found.append(self._scripted())
-        return found[0] if len(found) == 1 else ["mrow", *found]
-
-    def _scripted(self) -> list[Any]:
-        """Return an atom with what is written below and above it."""
-        base = ["mrow"] if self._tokens[self._at] in ("^", "_") else self._atom()
-        scripts: dict[str, list[Any]] = {}
-        while self._at < len(self._tokens) and self._tokens[self._at] in ("^", "_", "'"):
-            mark = self._next()
-            place = "_" if mark == "_" else "^"
-            script = ["mo", "′"] if mark == "'" else self._argument()
-            if place in scripts and mark != "'":
-                raise _UnknownError
-            scripts[place] = ["mrow", scripts[place], script] if place in scripts else script
-        names = ("munder", "mover", "munderover") if base[-1] in _MOVING else ("msub", "msup", "msubsup")
-        if len(scripts) == 2:
-            return [names[2], base, scripts["_"], scripts["^"]]
-        if scripts:
-            return [names["^" in scripts], base, *scripts.values()]
-        return base
-
-    def _argument(self) -> list[Any]:
-        """Return the next group, or one token: ``\\frac12`` has the arguments 1 and 2."""
-        token = self._next()
-        if token == "{":
-            return self._group("}")
-        if token.isdigit() and len(token) > 1:  # a number without braces gives one digit
-            self._at -= 1
-            self._tokens[self._at : self._at + 1] = list(token)
-            token = self._next()
-        self._at -= 1
-        return self._atom()
-
-    def _group(self, end: str) -> list[Any]:
-        result = self._row((end,))
-        if self._next() != end:
-            raise _UnknownError
-        return result
-
-    def _words(self) -> str:
-        """Return the text of a group, such as the name of an environment."""
-        if self._next() != "{":
-            raise _UnknownError
-        words = []
-        while (token := self._next()) != "}":
-            words.append(token)
-        return "".join(words)
-
-    def _atom(self) -> list[Any]:
-        """Return one atom; atoms in atoms are nested at most ``DEEPEST`` deep."""
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise _UnknownError
-        result = self._token()
-        self._depth -= 1
-        return result
-
-    def _token(self) -> list[Any]:
-        token = self._next()
-        if token == "{":
-            return self._group("}")
-        if token[0].isdigit():
-            return ["mn", token]
-        if token[0] != "\\":
-            if token in "&^_}#%$~":
-                raise _UnknownError
-            return ["mi" if token.isalpha() else "mo", "−" if token == "-" else token]
-        return self._command(token[1:])
-
-    def _command(self, name: str) -> list[Any]:
-        if name in ("frac", "dfrac", "tfrac", "cfrac"):
-            return ["mfrac", self._argument(), self._argument()]
-        if name in ("binom", "dbinom"):
-            parts = [self._argument(), self._argument()]
-            rows = ["mtable", *(["mtr", ["mtd", part]] for part in parts)]
-            return ["mrow", ["mo", "("], rows, ["mo", ")"]]
-        if name == "sqrt":
-            if self._at < len(self._tokens) and self._tokens[self._at] == "[":
-                self._at += 1
-                degree = self._group("]")
-                return ["mroot", self._argument(), degree]
-            return ["msqrt", self._argument()]
-        if name == "left":
-            return self._fenced()
-        if name in ("boxed", "fbox"):
-            return ["mrow", ["mo", "⟦"], self._argument(), ["mo", "⟧"]]
-        if name == "pmod":
-            return ["mrow", ["mo", "("], ["mi", "mod"], ["mspace", "0.25em"], self._argument(), ["mo", ")"]]
-        if name.endswith("}"):
-            return ["mtext", name[name.index("{") + 1 : -1]]
-        if name in _SAME:
-            return self._argument() if name.startswith(("math", "bold")) else ["mrow"]
-        if name in _OVER:
-            return ["mover", self._argument(), ["mo", _OVER[name]]]
-        if name == "begin":
-            return self._matrix()
-        return _symbol(name)
-
-    def _fenced(self) -> list[Any]:
-        """Return what stands between ``\\left`` and ``\\right``, with both delimiters."""
-        opening = self._delimiter()
-        inner = self._row(("\\right",))
-        if self._next() != "\\right":
-            raise _UnknownError
-        return ["mrow", *opening, inner, *self._delimiter()]
-
-    def _delimiter(self) -> list[Any]:
-        token = self._next()
-        if token == ".":
-            return []
-        return [["mo", _symbol(token[1:])[1] if token[0] == "\\" else token]]
-
-    def _matrix(self) -> list[Any]:
-        name = self._words()
-        if name not in _MATRICES:
-            raise _UnknownError
-        if name == "array":
-            self._words()  # the alignment of columns
-        rows: list[Any] = []
-        cells: list[Any] = []
-        while True:
-            cells.append(["mtd", self._row(("&", "\\\\", "\\end"))])
-            token = self._next()
-            if token != "&":
-                rows.append(["mtr", *cells])
-                cells = []
-            if token == "\\end":
-                if self._words() != name:
-                    raise _UnknownError
-                break
-            if token not in ("&", "\\\\"):
-                raise _UnknownError
-        fences = [["mo", fence] for fence in _MATRICES[name]]
-        return ["mrow", *fences[:1], ["mtable", *rows], *fences[1:]]
+def _rendered(source: str, display: str) -> list[Any] | None:
+    """Return the tree of a formula, or None if it is not rendered."""
+    for pattern, replacement in _REPLACED:
+        source = pattern.sub(replacement, source)
+    depth = 0
+    for token in _TOKEN.findall(source):
+        depth += (token == "{") - (token == "}")
+        known = token in _COMMANDS or _STRUCTURE.fullmatch(token)
+        if not known or not 0 <= depth <= DEEPEST:
+            return None
+    try:  # besides its own errors, the library raises IndexError, StopIteration and RecursionError
+        return None if depth else _tree(convert_to_element(source, display=display)[0], DEEPEST)
+    except Exception:
+        return None
 
 
-def _symbol(name: str) -> list[Any]:
-    """Return the leaf of a command without arguments."""
-    for known, leaf in ((_LETTERS, "mi"), (_OPERATORS, "mo")):
-        if name in known:
-            return [leaf, known[name]]
-    if name in _FUNCTIONS:
-        return ["mi", name]
-    if name in _SPACES:
-        return ["mspace", _SPACES[name]]
-    if name in ("{", "}", "%", "$", "#", "&", "_", "|"):
-        return ["mo", "∥" if name == "|" else name]
-    raise _UnknownError
+def _tree(element: Element, depth: int) -> list[Any]:
+    """Return an element as a tree; raise ``ValueError`` if it has what is not allowed or lies too deep."""
+    name, attributes = element.tag, element.attrib
+    text = visible(_CODE.sub(lambda code: html.unescape(code[0]), element.text or ""))
+    fits = _ELEMENTS.get(name, -1) in (None, len(element)) and _ATTRIBUTES.issuperset(attributes)
+    if not fits or "\\" in text or not depth:
+        raise ValueError(f"{name} with {attributes}, {text!r} and {len(element)} children is not rendered")
+    children = [*([text] if text else []), *(_tree(child, depth - 1) for child in element)]
+    # MathML Core has no menclose: the page draws a border round mpadded.
+    return ["mpadded", {}, *children] if name == "menclose" else [name, attributes, *children]

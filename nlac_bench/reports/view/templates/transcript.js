@@ -3,13 +3,13 @@
 
 const LONGEST = 6_000; // characters of a text that are shown at once; the rest is folded
 const MATHML = new Set(["mrow", "mi", "mo", "mn", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msub", "msup", "msubsup",
-  "munder", "mover", "munderover", "mtable", "mtr", "mtd"]);
+  "munder", "mover", "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded"]);
 
-function formula([name, ...children]) {
+function formula([name, attributes, ...children]) {
   if (!MATHML.has(name)) throw new Error(`${name} is not an element of a formula`);
   const made = document.createElementNS("http://www.w3.org/1998/Math/MathML", name);
-  if (name === "mspace") made.setAttribute("width", children[0]);
-  else made.append(...children.map((child) => (Array.isArray(child) ? formula(child) : child)));
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children.map((child) => (Array.isArray(child) ? formula(child) : child)));
   return made;
 }
 
