@@ -1,11 +1,14 @@
 """Figures: labels do not overlap, tests are drawn at their checkpoints, the bytes are the same again."""
 
 import re
+import threading
+import time
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
@@ -192,3 +195,19 @@ def test_a_figure_of_a_run_that_learned_nothing_is_drawn() -> None:
     assert not empty.table.rows and "gradient steps" in empty.inline()
     start = run_curve(TrainedSeed("x", rows()[:1]), [{**rows()[0], "train_success": None}], [], AXES)
     assert len(start.table.rows) == 1 and start.inline()
+
+
+def test_figures_of_two_threads_leave_matplotlib_as_it_was() -> None:
+    before, inside = dict(matplotlib.rcParams), threading.Event()
+
+    def draw() -> None:
+        with canvas():
+            inside.set()
+            time.sleep(0.05)
+
+    other = threading.Thread(target=draw)
+    other.start()
+    assert inside.wait(60)
+    with canvas():
+        other.join()
+    assert dict(matplotlib.rcParams) == before

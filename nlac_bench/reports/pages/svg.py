@@ -8,6 +8,7 @@ page's, so that a figure is readable in its dark and its light form.
 import hashlib
 import io
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ _COLOURS = {"#000000": "currentColor", "#ffffff": "var(--page)", GREY: "var(--li
     colour: f"var(--c{i}, {colour})" for i, colour in enumerate(PALETTE)
 }
 _FONT_SIZE = re.compile(r"([\d.]+)px")
+_LOCK = threading.RLock()
+"""Matplotlib's settings belong to the process: contexts of two threads would restore each other's settings."""
 
 
 @contextmanager
@@ -64,7 +67,7 @@ def drawing() -> "Iterator[type[Canvas]]":
         "grid.alpha": 0.25,
     }
     settings.pop("backend", None)
-    with matplotlib.rc_context(settings):
+    with _LOCK, matplotlib.rc_context(settings):
         yield Figure
 
 
