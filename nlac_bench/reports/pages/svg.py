@@ -37,7 +37,7 @@ _COLOURS = {"#000000": "currentColor", "#ffffff": "var(--page)", GREY: "var(--li
 }
 _FONT_SIZE = re.compile(r"([\d.]+)px")
 _LOCK = threading.RLock()
-"""Matplotlib's settings belong to the process: contexts of two threads would restore each other's settings."""
+"""Matplotlib's settings belong to the process: contexts of two threads would restore each other's."""
 
 
 @contextmanager
