@@ -91,7 +91,8 @@ def test_a_dry_run_states_the_peak_of_a_training(
     shared = {"precision": "fp32", "row_tokens": ROW, "max_prompt_length": ROW // 2, "budget": "steps=2"}
     train = {**shared, **settings}
     config = RunConfig.from_mapping(
-        {"env": "twenty_questions", "agent": agent, "model": str(folder), "train": train}, "test"
+        {"env": "twenty_questions", "agent": agent, "model": str(folder), "replicas": 1, "train": train},
+        "test",
     )
     found = memory_estimate(config, 48e6, MeanEpisode(1, 100, 100, 0, 0, 100), episodes=1)
     assert found is not None
