@@ -57,7 +57,7 @@ def peak_of_training(folder: Path, agent: str, settings: dict[str, Any]) -> int:
     copied: list[int] = []
 
     def run() -> None:
-        engine = HFEngine.from_pretrained(str(folder))
+        engine = HFEngine.from_pretrained(str(folder), dtype="float32")  # as a run in fp32 starts it
         learner = Learner(str(folder), train.learner(0, **method.learner))
         push(learner, engine, 1)
         if learner.ema is not None:  # the engine's thread has made this copy, which stays
