@@ -61,7 +61,9 @@ async def at_once(steps: Callable[[], Metrics]) -> Metrics:
     return steps()
 
 
-async def whole(items: Sequence[Any], unit: int, sample: Callable[[Sequence[Any]], Awaitable[None]]) -> int:
+async def whole(
+    items: Sequence[Any], unit: int | None, sample: Callable[[Sequence[Any]], Awaitable[None]]
+) -> int:
     """Call ``sample`` with all ``items``; return their number."""
     await sample(items)
     return len(items)
@@ -87,7 +89,7 @@ class Resources(Generic[C]):
             may get new weights: with ``train.max_staleness=1``, episodes are played in the meantime.
         in_parts: called with the items of an update, the number of items of a mini-batch and a function that
             samples what a part of them needs. It processes as many as a budget of tokens or environment steps
-            allows, and returns their number.
+            allows, and returns their number. With None as the number, all items are one part.
         slots: the slots that the method samples from; by default ``policy``, and ``target`` if the learner
             keeps a moving average.
         done: returns the share of the training that is over, from 0 to 1, for schedules.
@@ -106,9 +108,9 @@ class Resources(Generic[C]):
     keep_critiques: Callable[[Sequence[CritiqueRecord]], None] = lambda records: None
     keep_answers: Callable[[Sequence[AnswerRecord]], None] = lambda records: None
     learn: Callable[[Callable[[], Metrics]], Awaitable[Metrics]] = at_once
-    in_parts: Callable[[Sequence[Any], int, Callable[[Sequence[Any]], Awaitable[None]]], Awaitable[int]] = (
-        whole
-    )
+    in_parts: Callable[
+        [Sequence[Any], int | None, Callable[[Sequence[Any]], Awaitable[None]]], Awaitable[int]
+    ] = whole
     slots: Sequence[Slot] | None = None
     done: Callable[[], float] = lambda: 0.0
     make_validation_env: Callable[[], TextEnv] | None = None

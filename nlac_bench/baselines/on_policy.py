@@ -55,7 +55,7 @@ class OnPolicy(Trainer[C]):
                 f"{type(self).__name__} learns on policy and needs new episodes in every iteration; "
                 "it cannot train offline"
             )
-        await self.prepare(episodes)
+        await self.resources.in_parts(episodes, None, self.prepare)
         metrics = await self.resources.learn(lambda: self.learn(episodes, max_steps))
         self.sync()
         return metrics | self.too_long() | self.speaking.shares()

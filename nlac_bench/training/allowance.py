@@ -77,14 +77,17 @@ class Allowance:
         share = self._cost("play") / before if before else self._first_share
         return await self._in_parts("play", "task", items, unit, do, self.left() * (1 - share))
 
-    async def learn(self, items: Sequence[T], unit: int, do: Callable[[Sequence[T]], Awaitable[int]]) -> int:
+    async def learn(
+        self, items: Sequence[T], unit: int | None, do: Callable[[Sequence[T]], Awaitable[int]]
+    ) -> int:
         """Sample the answers that an update needs for ``items``, the transitions that it learns from.
 
         An update that does so in stages calls this once in each; what later stages cost last time is left.
         The first update leaves half of the budget, since nobody knows yet what later stages cost.
 
         Args:
-            unit: number of transitions of a mini-batch.
+            unit: number of transitions of a mini-batch; None if the update needs all ``items`` at once, whose
+                cost then determines only how many episodes the next iterations play.
             do: processes a part and returns the environment steps that it took itself.
 
         Returns:
@@ -102,19 +105,21 @@ class Allowance:
         phase: str,
         unit_name: str,
         items: Sequence[T],
-        unit: int,
+        unit: int | None,
         do: Callable[[Sequence[T]], Awaitable[int]],
         reserve: float,
     ) -> int:
-        """Process ``items`` until no more than ``reserve`` is left."""
+        """Process ``items`` until no more than ``reserve`` is left; without ``unit``, all of them."""
         if self.budget.unit == "steps" or not items:
             await do(items)
             return len(items)
         costs, done, began = self.progress.costs, 0, self.left()
-        measured = unit_name in costs
+        measured, whole, unit = unit_name in costs, unit is None, unit or 1
         while done < len(items) and (done == 0 or self.left() > reserve or not costs[unit_name]):
             units = 1
-            if costs.get(unit_name) == 0:  # an update that takes no environment steps is not shortened
+            if (
+                whole or costs.get(unit_name) == 0
+            ):  # an update that takes no environment steps is not shortened
                 units = len(items)
             elif unit_name in costs:
                 units = max(1, int(CAUTION * (self.left() - reserve) / max(1.0, costs[unit_name])))

@@ -98,7 +98,7 @@ def make_training(
     steps = StepMeter()
 
     async def in_parts(
-        items: Sequence[Any], unit: int, sample: Callable[[Sequence[Any]], Awaitable[None]]
+        items: Sequence[Any], unit: int | None, sample: Callable[[Sequence[Any]], Awaitable[None]]
     ) -> int:
         async def counted(part: Sequence[Any]) -> int:
             before = steps.learning

@@ -15,8 +15,11 @@ TASKS, REPEATS, TRANSITIONS, MINI_BATCH = 32, 2, 64, 16
 class Training:
     """Iterations of random costs, as a training loop runs them; ``roles`` is the cost of a transition."""
 
-    def __init__(self, budget: str, roles: float, seed: int = 0, stages: int = 1) -> None:
+    def __init__(
+        self, budget: str, roles: float, seed: int = 0, stages: int = 1, whole: bool = False
+    ) -> None:
         self.rng, self.roles, self.stages = np.random.default_rng(seed), roles, stages
+        self.whole = whole
         self.tokens, self.parts = 0, list[list[int]]()
         self.allowance = Allowance(Budget.parse(budget), lambda: self.tokens, generates=3.0)
 
@@ -33,9 +36,9 @@ class Training:
     async def iterate(self) -> tuple[int, int]:
         self.parts.append([])
         played = await self.allowance.play(range(TASKS * REPEATS), REPEATS, self.play)
-        asked = TRANSITIONS
+        asked = played if self.whole else TRANSITIONS
         for _ in range(self.stages):
-            asked = await self.allowance.learn(range(asked), MINI_BATCH, self.ask)
+            asked = await self.allowance.learn(range(asked), None if self.whole else MINI_BATCH, self.ask)
         progress = self.allowance.progress
         progress.iteration += 1
         progress.gradient_steps += -(-asked // MINI_BATCH)
@@ -70,6 +73,14 @@ def test_an_update_in_two_stages_leaves_what_the_second_one_costs(amount: int) -
         assert abs(training.tokens - amount) <= smallest, (seed, training.tokens)
     whole = Training("tokens=150000", roles, stages=2)
     assert asyncio.run(whole.iterate())[1] and asyncio.run(whole.iterate()) == (TASKS * REPEATS, TRANSITIONS)
+
+
+@pytest.mark.parametrize("amount", [12_000, 40_000, 150_000])
+def test_an_update_that_needs_all_episodes_shortens_the_playing(amount: int) -> None:
+    """The roles are asked about each of the 64 episodes at once, for 400 tokens each."""
+    for seed in range(20):
+        training = Training(f"tokens={amount}", 400.0, seed, whole=True).run()
+        assert abs(training.tokens - amount) <= 0.1 * 64 * (400 + 200), (seed, training.tokens)
 
 
 def test_the_last_iteration_is_shortened_and_the_others_are_whole() -> None:
