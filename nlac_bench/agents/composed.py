@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, cast
 
 from nlac_bench.agents.methods import Method
 from nlac_bench.agents.roles.policy_agent import PolicyActor, PolicyAgent
-from nlac_bench.agents.roles.role_prompts import ComparingPrompts
-from nlac_bench.agents.roles.speaker import ComparingSpeaker, whole
+from nlac_bench.agents.roles.role_prompts import ComparingPrompts, Critique
+from nlac_bench.agents.roles.speaker import ComparingSpeaker, Speaker, whole
 from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.styles import with_forms
 from nlac_bench.agents.roles.transition import State
@@ -136,8 +136,7 @@ class _Actor:
         action, critiques, speaker = self._policy.read(sample), [], speaking.speaker("refine")
         first = action
         for _ in range(self._agent.refine):
-            futures = [future.text for future in await speaker.futures(state, action)]
-            critique = await speaker.critique(state, action, futures) if futures else None
+            _, critique = await read(speaker, state, action)
             if critique is None:
                 break
             critiques.append(critique.text)
@@ -169,13 +168,20 @@ class _Actor:
         return turn
 
 
+async def read(speaker: Speaker, state: State, action: str) -> tuple[list[str], Critique | None]:
+    """Return the predicted futures of ``action``, and the critique that reads them.
+
+    The critique is None without futures, and if its text cannot be parsed.
+    """
+    futures = [future.text for future in await speaker.futures(state, action)]
+    return futures, await speaker.critique(state, action, futures) if futures else None
+
+
 async def by_verdict(speaking: Speaking, state: State, actions: Sequence[str]) -> int:
     """Return the index of the first action with the best verdict; of equal ones, with a predicted success."""
     worths = []
     for k, action in enumerate(actions):
-        speaker = speaking.speaker("judge", k)
-        futures = [future.text for future in await speaker.futures(state, action)]
-        critique = await speaker.critique(state, action, futures) if futures else None
+        futures, critique = await read(speaking.speaker("judge", k), state, action)
         succeeds = bool(futures) and speaking.prompts.outcome(futures[0]) == "success"
         worths.append((-1.0 if critique is None else critique.score, succeeds))
     return max(range(len(actions)), key=worths.__getitem__)
