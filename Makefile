@@ -6,6 +6,9 @@ READY := $(VENV)/.ready
 # vLLM pins torch and transformers, so it has an environment of its own, without constraints.txt.
 VENV_VLLM ?= .venv-vllm
 READY_VLLM := $(VENV_VLLM)/.ready
+# The packages of bridges bring 200 others, so they have environments of their own.
+VENV_BRIDGES ?= .venv-bridges
+READY_BRIDGES := $(VENV_BRIDGES)/.ready
 # A newer Python, as pyenv installs it or as the system has it.
 VENV_313 ?= .venv-313
 READY_313 := $(VENV_313)/.ready
@@ -15,7 +18,7 @@ PYTHON313 ?= $(shell for python in python3.13 $$HOME/.pyenv/versions/3.13.*/bin/
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real smollm2 floors test test-quick test-slow test-all test-313 test-vllm test-vllm-engine test-vllm-servers lint format bench bench-short docs boards clean
+.PHONY: help setup run run-real smollm2 floors test test-quick test-slow test-all test-313 test-vllm test-vllm-engine test-vllm-servers test-bridges lint format bench bench-short docs boards clean
 
 help: ## List the tasks
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -84,6 +87,15 @@ test-vllm-engine: smollm2 $(READY_VLLM)
 test-vllm-servers: $(READY) $(READY_VLLM)
 	NLAC_BENCH_VLLM_PYTHON=$(abspath $(VENV_VLLM))/bin/python $(BIN)/python -m pytest tests/vllm/servers --durations=5
 
+$(READY_BRIDGES): pyproject.toml requirements/bridges.txt
+	$(PYTHON) -m venv $(VENV_BRIDGES)
+	$(VENV_BRIDGES)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -r requirements/bridges.txt -e '.[train,frames,test]'
+	@touch $@
+
+test-bridges: $(READY_BRIDGES) ## Run the tests of bridges with the real packages, which are installed in .venv-bridges
+	$(VENV_BRIDGES)/bin/python -m pytest $(PARALLEL) tests/bridges --durations=5
+
 lint: $(READY) ## Run ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -106,4 +118,4 @@ docs: $(READY) ## Draw the figures in docs/ again
 	$(BIN)/python -m docs.figures
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(VENV_313) $(VENV_VLLM) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV_313) $(VENV_VLLM) $(VENV_BRIDGES) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

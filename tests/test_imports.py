@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "nlac_bench"
 LAYERS = [
     "simulators", "envs", "rollout", "learner", "agents", "baselines", "tiny", "pretrained", "harness",
-    "stats", "training", "leaderboards", "reports", "sweep", "cluster", "api", "cli",
+    "stats", "training", "leaderboards", "reports", "sweep", "cluster", "api", "bridges", "cli",
 ]  # fmt: skip
 SEEN_BY_ALL = {
     "child_process",
