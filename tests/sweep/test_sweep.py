@@ -83,7 +83,7 @@ critic_coef = 0.0
     assert plain.folder(tmp_path) != variant.folder(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["worlds_pilot", "twenty_questions"])
+@pytest.mark.parametrize("name", ["worlds", "worlds_pilot", "twenty_questions"])
 def test_a_sweep_with_a_control_can_start(name: str) -> None:
     pilot = read_sweep(Path(__file__).parents[2] / f"configs/sweeps/{name}.toml")
     check_sweep(pilot)
