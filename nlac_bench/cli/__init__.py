@@ -60,6 +60,7 @@ app = typer.Typer(
       1         a check ran and does not hold
       2         bad input, or refused; nothing was written
       3         incomplete; standard error says how to continue
+      4         compare --gate cannot decide
       130, 143  stopped by a signal where nothing can be resumed
       141       standard output or standard error was closed, or is full
 

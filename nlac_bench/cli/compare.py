@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from nlac_bench.api.comparing import compare_sides
+from nlac_bench.api.gating import gate_sides
+from nlac_bench.cli.exit_codes import GATE_CODES
 from nlac_bench.cli.output import JsonFlag, show
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.stats.score import PARTS, ScoreByParts, rescore
@@ -57,6 +59,12 @@ def compare(
             "--common", help="Compare the tasks that all runs have; default: refuse runs whose tasks differ."
         ),
     ] = False,
+    gate: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file of the largest loss allowed, or smallest gain required, of A against B."
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare runs task by task: print the difference with its 95 % interval, and a verdict.
@@ -65,9 +73,18 @@ def compare(
     table. To compare algorithms, give the runs of several seeds for each side,
     separated by commas; seeds and tasks are then resampled.
 
+    --gate FILE decides by the interval of A − B whether A may replace B, in each
+    environment of the runs: pass (exit code 0), fail (1) or undecided (4). FILE
+    has a table [default], or one for each environment, with largest_loss = 0.02
+    or smallest_gain = 0.05.
+
     Examples:
       nlac-bench compare runs/react runs/act
       nlac-bench compare runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1
     """
     sides = [[folder for folder in side.split(",") if folder] for side in folders]
+    if gate is not None:
+        report = gate_sides(sides, gate, metric=metric, common=common)
+        show(report, as_json)
+        raise typer.Exit(GATE_CODES[report.verdict])
     show(compare_sides(sides, metric=metric, common=common), as_json)

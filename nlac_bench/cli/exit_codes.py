@@ -2,9 +2,10 @@
 
 == =====================================================================================
 0  done
-1  a check ran and does not hold (``envs check``, ``data verify``, ``theory``, ``build --check`` …)
+1  a check ran and does not hold (``envs check``, ``compare --gate``, ``data verify``, ``theory`` …)
 2  bad input, refused, or an unexpected error; nothing was written
 3  incomplete; standard error names the command that continues it
+4  ``compare --gate`` cannot decide; it names the number of tasks or seeds that would
 130, 143  stopped by SIGINT (130) or SIGTERM (143) where nothing can be resumed
 141  standard output or standard error was closed (``nlac-bench … | head``), or its disk is full
 == =====================================================================================
@@ -32,6 +33,9 @@ from nlac_bench.harness.runs.secrets import refuse_secret_arguments
 from nlac_bench.shutdown import ignore_signals, silence_finalizers
 
 REFUSED, INCOMPLETE = 2, 3
+
+GATE_CODES = {"pass": 0, "fail": 1, "undecided": 4}
+"""The exit code of each verdict of ``compare --gate``."""
 
 EXPECTED = (NlacBenchError, GymnasiumError, ValueError, OSError)
 """Errors that are printed without a traceback, because their message names the value and the fix."""

@@ -85,6 +85,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "configs").symlink_to(ROOT / "configs")
     (folder / "answers.jsonl").write_text(json.dumps({"gold": "1/2", "pred": "0.5"}))
     (folder / "val.jsonl").write_text(json.dumps({"question": "1 + 1?", "answer": 2}))
+    (folder / "gate.toml").write_text("[default]\nlargest_loss = 0.5\n")
     for name, agent in (("A", "oracle"), ("B", "random")):
         nlac_bench(
             "run",
