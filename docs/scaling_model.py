@@ -1,13 +1,12 @@
-"""The cost model of docs/scaling.md. ``python -m docs.scaling_model`` prints the page's tables.
+"""The cost model of docs/scaling.md. ``python -m docs.scaling_model`` prints the page's table.
 
 Seconds of an iteration of NLAC with the paper's configurations of τ-retail: 128 episodes, and the gradient
-steps on as many transitions as they have. A test compares the tables with the page.
+steps on as many transitions as they have. A test compares the table with the page.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nlac_bench.cluster.launch.settings import LaunchSettings
 from nlac_bench.harness.measure.training_estimate import ENGINE_SHARE, LEARNER_SHARE, PEAK_FLOPS
 
 EPISODES, TURNS, MINI_BATCH, ANSWER = 128, 12, 128, 150
@@ -93,14 +92,5 @@ def costs() -> str:
     return table(header, (setup.row() for setup in SETUPS))
 
 
-def settings() -> str:
-    """Return the table of the settings of ``[launch]``."""
-    rows = [
-        [f"`{name}`", "–" if field.default is None else f"`{field.default}`", str(field.description)]
-        for name, field in LaunchSettings.model_fields.items()
-    ]
-    return table(["setting", "default", "meaning"], rows)
-
-
 if __name__ == "__main__":
-    print(f"{costs()}\n\n{settings()}")
+    print(costs())

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from nlac_bench.cli.exit_codes import ExitCodes
-from nlac_bench.cli.run_help import RunCommand
+from nlac_bench.cli.help_lists import LaunchCommand, RunCommand
 
 HELP = ["-h", "--help"]
 """The names of the option that shows the help of a command."""
@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, Definition] = {
     "sweep": Definition("sweep", "sweep"),
     "submit": Definition("entries", "submit"),
     "verify": Definition("entries", "verify"),
-    "launch": Definition("launch", "launch"),
+    "launch": Definition("launch", "launch", cls=LaunchCommand),
     "critiques": Definition("critiques", "critiques"),
     "bench-gpu": Definition("bench_gpu", "bench_gpu"),
     "doctor": Definition("doctor", "doctor"),

@@ -41,10 +41,10 @@ def launch(
 ) -> None:
     """Start a training run on many GPUs: vLLM servers that sample, and ranks of torchrun that learn.
 
-    The table \\[launch] of the file says how the GPUs are divided; docs/scaling.md
-    lists its settings. On one machine, the command runs until the training ends,
-    and the outputs of the servers are in FOLDER-logs. On several machines, it
-    submits a job to SLURM. The same command continues an interrupted run.
+    The table \\[launch] of the file says how the GPUs are divided. On one machine,
+    the command runs until the training ends, and FOLDER-logs has the outputs of
+    the servers. On several machines, it submits a job to SLURM. The same command
+    continues an interrupted run.
 
     Examples:
       nlac-bench launch --config configs/paper/tau_retail_qwen2.5-7b.toml \\

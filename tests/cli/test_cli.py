@@ -17,6 +17,7 @@ from nlac_bench.cli import app
 from nlac_bench.cli.commands import COMMANDS, imported
 from nlac_bench.cli.floors import PLAYED
 from nlac_bench.cli.output import console
+from nlac_bench.cluster.launch.settings import LaunchSettings
 from nlac_bench.envs import registry
 from nlac_bench.rollout.engines.backoff import Retries
 from tests.cli.command import nlac_bench, one_json
@@ -61,6 +62,12 @@ def test_help_of_run_lists_agents_and_training_settings(monkeypatch: pytest.Monk
         assert name in shown
     for method in methods.BUILT_IN.values():
         assert all(setting in shown for setting in method.config_class.model_fields)
+
+
+def test_help_of_launch_lists_the_settings_of_its_table() -> None:
+    shown = nlac_bench("launch", "--help", COLUMNS="80").stdout
+    assert all(setting in shown for setting in LaunchSettings.model_fields)
+    assert "seconds within which all servers must answer" in " ".join(shown.split())
 
 
 def test_envs_list_and_show() -> None:
