@@ -8,7 +8,6 @@ from typer.core import TyperCommand
 
 from nlac_bench.cli.output import console, escape
 
-
 List = tuple[str, list[tuple[str, ...]]]
 """A title, and rows of name and description, or of name, default and description."""
 

@@ -47,7 +47,6 @@ SUBSTITUTIONS = {
     r"^make (?!help)": "make -n ",  # prints what would be run; the gate and its parts are too long for a test
     # mentioned without arguments
     r"^nlac-bench (resume|data fetch|envs check|critiques|compare|run|launch)$": r"nlac-bench \1 --help",
-    r"^nlac-bench run --json$": "nlac-bench run --env twenty_questions --agent oracle --json",
     r"^nlac-bench launch (?!.*--dry-run)": "nlac-bench launch --dry-run ",
     r"doctor --base-url http://localhost:8000/v1 --model NAME": "doctor --base-url {url} --model stub",
     r"--model NAME --base-url http://localhost:8000/v1": "--model stub --base-url {url} --limit 2",
