@@ -14,9 +14,9 @@ def ignore_signals() -> None:
 def silence_finalizers() -> None:
     """Do not print exceptions and warnings of finalizers from here on.
 
-    A signal handler raises between any two instructions, and so inside constructors of the standard library
-    too. The finalizer of such an object (an event loop without its attributes, a coroutine that was never
-    awaited) then raises or warns; nothing of this is an error of the run.
+    A signal handler can raise an exception at any instruction, also in a constructor of the standard library.
+    The finalizer of an incomplete object (an event loop without its attributes, a coroutine that was never
+    awaited) then raises an exception or warns, which is not an error of the run.
     """
     sys.unraisablehook = lambda unraisable: None
     warnings.simplefilter("ignore")

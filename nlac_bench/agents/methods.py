@@ -81,7 +81,7 @@ class Method:
 
     @property
     def needs(self) -> list[str]:
-        """What it needs beside the policy, with its default settings."""
+        """What the method needs beside the policy, with its default settings."""
         options = self.learner_options(self.config({}))
         found = [f"scalar head {name} ({kind})" for name, kind in self.heads.items()]
         found += ["moving average of the weights"] if options.get("ema") else []

@@ -172,7 +172,7 @@ class ArcherConfig(HeadsConfig, DrawConfig, AverageConfig):
     )
 
     def own_cost(self, turns: float) -> TransitionCost:
-        """Return what is sampled, a′, and learned; values of (s, a′), (s′) and, for the policy, again."""
+        """Return the cost: a′ is sampled, (s, a′) and s′ are valued, for a step of the policy once more."""
         played, acts = 1 / self.replay_ratio, 1 / (1 + self.critic_steps)
         return TransitionCost(
             played=played,

@@ -85,7 +85,7 @@ def tokenizer_at_hand(config: RunConfig) -> Tokenizer | None:
 
 
 def faults_of_tokens(run: RunFolder, tokenizer: Tokenizer) -> Iterator[str]:
-    """Yield the actions whose text has another length than was counted, or is not that of its tokens."""
+    """Yield the actions whose text has another number of tokens than was counted, or other tokens."""
     as_sampled = run.subject["agent"] in ("react", "act")  # the others rewrite calls, or begin the answer
     for episode in run.episodes():
         for number, turn in enumerate(episode.turns, 1):

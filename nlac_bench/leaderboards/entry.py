@@ -232,7 +232,7 @@ class TaskOutcome(EntryPart):
         if any(len(column) != n for column in (self.success, self.reward, self.end_reason, self.truncated)):
             raise ValueError("state, success, reward, end_reason and truncated must have the same length")
         if any((s == "scored") != (won is not None) for s, won in zip(self.state, self.success, strict=True)):
-            raise ValueError("trials with state 'scored' must have a success value, and no others")
+            raise ValueError("a trial must have a success value if its state is 'scored', and none otherwise")
         return self
 
 

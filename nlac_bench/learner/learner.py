@@ -167,10 +167,10 @@ class Learner:
         exactly 1 as long as its weights have not changed.
 
         Args:
-            of: whose they are; ``reference`` is the initial model.
+            of: the model that computes them; ``reference`` is the initial model.
 
         Raises:
-            ValueError: they are those of the reference model, and the learner keeps none.
+            ValueError: ``of`` is ``reference``, and the learner keeps no reference model.
         """
         if of == "reference":
             return self._each_row(batch, lambda outputs: outputs.reference_logprobs_BT)

@@ -26,8 +26,8 @@ def places(entries: int, better: Iterable[tuple[int, int]]) -> list[Place]:
     """Return the place of each of ``entries``: from 1 + (entries that are better) to m − (entries that are
     worse).
 
-    With the true differences in place of the significant ones, this is the true place: entries that are
-    equal share an interval.
+    If ``better`` has the true differences instead of the significant ones, the result is the true place;
+    equal entries then have the same interval.
 
     Args:
         entries: number of entries m.

@@ -114,7 +114,7 @@ def _detectable(tasks: int, nonzero: int, level: float) -> float | None:
 def _one_sided(tasks: int, level: float) -> float | None:
     """Return the smallest difference that is found if the better run solves all that the other solves.
 
-    It is at least the smallest difference that can be observed and called: on six tasks, six of them.
+    The result is at least the smallest difference with a verdict: with six tasks, that is all six of them.
     """
     result = _first(lambda difference: POWER - power(tasks, difference, difference, level), 1.0)
     least = attainable(tasks, level)

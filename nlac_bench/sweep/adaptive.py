@@ -19,9 +19,9 @@ from nlac_bench.sweep.rows import mean_success
 
 @dataclass(frozen=True)
 class Stage:
-    """A sweep with the seeds that are wanted after the finished runs, and what these have decided.
+    """A sweep with the seeds to train next, and the decisions of the finished runs.
 
-    ``decisions`` are those of the reference method against each other one, by environment and method.
+    ``decisions`` compare the reference method with each other method, by environment and method.
     """
 
     sweep: Sweep

@@ -22,8 +22,8 @@ class Allowance:
     A budget of gradient steps is not divided: ``Progress.steps_left`` limits its updates. Of the other
     budgets, a part is as large as what is left allows, by the cost of the items before it, and at least one
     unit: the episodes of one task, or the transitions of one mini-batch. The parts depend on counts only, so
-    runs with the same seed have the same parts. While episodes are played ahead, their cost is counted with
-    that of the update, so parts are smaller than necessary.
+    runs with the same seed have the same parts. If episodes are played ahead, their cost is counted as
+    that of the update, so that parts are smaller than necessary.
 
     Args:
         budget: of the training.

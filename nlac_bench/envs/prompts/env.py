@@ -55,8 +55,8 @@ class PromptsEnv(TextEnv):
     A row of the file.
 
     ## Reward
-    That of the row's style: 1 or 0 by a rule; a service's score; the share of passed test cases; the reward
-    of another environment.
+    It depends on the row's style: 1 or 0 by a rule; a service's score; the share of passed test cases; the
+    reward of another environment.
 
     ## Episode End
     The first step; with ``agent_env``, the end of that environment's episode.

@@ -27,7 +27,7 @@ class WorldState(ServiceState):
 
     ``gold_done`` counts the actions of the oracle's plan that have been taken in order. ``handled`` has
     an entry for each call that changed an order. ``repairs`` is the number of failed calls that can still be
-    undone, ``undone_after`` the number of messages that the agent had sent when one was.
+    undone; ``undone_after`` is the number of messages that the agent had sent when the last call was undone.
     """
 
     user: WaitingCustomer
@@ -84,8 +84,8 @@ class ShopWorldsEnv(TauEnv):
     * ``rules``: ``told`` or ``hidden``.
     * ``world``: a number from 0 to 1011; the default is 0. The tasks and their ids are the same in every
       world. Worlds from 1000 on are held out: 1000 to 1007 for measuring, 1008 to 1011 for tuning and pilots.
-    * ``worlds``: ``held_out`` makes a run with seed s play the held-out world number s, counted from 0;
-      ``world`` is then set by the harness, and is the first held-out one elsewhere.
+    * ``worlds``: with ``held_out`` a run with seed s plays world 1000 + s. The harness sets ``world``, which
+      is 1000 by default.
     * ``level``: ``easy``, ``medium`` or ``hard``, which have one, two and three requests a task; the default
       is all three. ``conditional`` has one request a task, and the procedure depends on a fact about the
       order or the customer, which the tools show.
@@ -183,7 +183,7 @@ class ShopWorldsEnv(TauEnv):
         return outcome
 
     def _file(self, kind: str, arguments: Mapping[str, Any], before: Mapping[tuple[str, str], Row]) -> None:
-        """Pass a call that changed an order on to the back office, and note what is known about it now."""
+        """Record how a call changed an order and what the world requires, for a later check."""
         state, order_id, tables = self._state, arguments["order_id"], self.domain.tables
         order = tables["orders"][order_id]
         demanded = self._world.demanded(order, tables["users"][order["user_id"]])[kind]

@@ -109,8 +109,8 @@ def mean_episode(
 def instruction_tokens(planned: Outline, agent: Agent, engine: UnloadedEngine) -> float:
     """Return the tokens of a first prompt beside those that ``mean_episode`` counts by characters.
 
-    These are the agent's instructions and the marks of the chat template; with a tokenizer, also what the
-    number of characters misses. 0 for an agent that does not ask the model first.
+    These are the agent's instructions and the marks of the chat template; with a tokenizer, also the error of
+    the count by characters. 0 for an agent that does not ask the model first.
     """
     env, known = scripted_env(planned), 0.0
     for task in _some(dict.fromkeys(item.task_id for item in planned.plan)):

@@ -121,7 +121,7 @@ _UNITS = ((7200.0, 60.0, "min"), (2 * 86_400.0, 3600.0, "h"), (2 * 31_557_600.0,
 
 
 def duration(seconds: float) -> str:
-    """Return ``seconds`` in the unit that suits: "less than 1 s", or "about" so many s to years."""
+    """Return ``seconds`` as text in a suitable unit, from seconds to years, such as "about 3 min"."""
     if seconds < 120:
         return "less than 1 s" if seconds < 1 else f"about {seconds:.0f} s"
     length, unit = next(

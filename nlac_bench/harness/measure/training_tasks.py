@@ -10,7 +10,7 @@ from nlac_bench.rollout.engines.engine import derive_seed
 VALIDATION_SPLIT = "validation_split"
 """Key of a training run's subject: the split that it validates on, if that is not the training split.
 
-Runs of versions without validation splits lack it, so they are not continued with other validation tasks.
+An old run that lacks the key is refused by ``resume``, because its validation tasks were other ones.
 """
 
 

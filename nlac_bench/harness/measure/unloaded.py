@@ -27,7 +27,7 @@ class UnloadedEngine:
         model = local_model(str(config.model))
         kind = engine_kind(str(config.model), config.base_url, config.engine)
         self.name = {"hf": "HFEngine", "vllm": "VLLMEngine", "openai": "OpenAIEngine"}[kind]
-        """The name of the engine that the run makes, in the records of runs."""
+        """The name under which runs record the engine."""
         self.tokenizer: Tokenizer | None = None
         self.asked: list[SampleRequest] = []
         if kind != "openai" and Path(model).is_dir():

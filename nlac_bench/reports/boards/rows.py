@@ -288,7 +288,7 @@ class RowView:
 
     @property
     def budget(self) -> BudgetUse | None:
-        """The use of the training's budget, the mean over seeds; None without one."""
+        """The mean use of the training budget over the seeds; None if the entry has no training."""
         return mean_budget(spent_by_runs(self.entry)) if self.entry.subject.training is not None else None
 
     @property

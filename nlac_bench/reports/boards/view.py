@@ -239,7 +239,7 @@ class BoardView:
 
     @cached_property
     def cost_notes(self) -> list[str]:
-        """Which entries spent more of their budget than another one, and what holds at equal cost."""
+        """Sentences about entries that spent more of their budget, and about the better one at equal cost."""
         return cost_notes(self.board, self._names) if self.reports_success else []
 
     @property

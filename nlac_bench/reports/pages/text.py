@@ -1,6 +1,7 @@
 """Makes hostile text safe to show: nothing is removed, and what could deceive a reader becomes visible.
 
-HTML is escaped by the templates (``render``). This module has what escaping does not do.
+HTML is escaped by the templates (``render``). This module shows invisible characters, folds long lines, and
+makes cells of CSV and Markdown safe.
 """
 
 import csv

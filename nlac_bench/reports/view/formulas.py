@@ -19,7 +19,7 @@ from nlac_bench.visible import visible
 LONGEST = 4_000
 """Largest number of characters of a formula that is rendered."""
 DEEPEST = 40
-"""Largest number of elements of MathML, and of braces of LaTeX, that contain each other."""
+"""Largest nesting depth of elements of MathML, and of braces of LaTeX."""
 
 _OPENING = re.compile(r"\$\$|\$|\\\[|\\\(")
 _CLOSING = {"$$": "$$", "$": "$", "\\[": "\\]", "\\(": "\\)"}

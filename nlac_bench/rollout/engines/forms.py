@@ -34,8 +34,8 @@ class Choice:
 class Free:
     """Free text. It ends after a stop string that follows other text, at the end token, or at its limit.
 
-    If more free text follows, it goes on after the stop string, where it may have other ones; the end token
-    then ends the answer.
+    If the next part is free text too, it begins after the stop string and may have other stop strings; the
+    end token then ends the answer.
 
     Args:
         limit: largest number of tokens; the answer goes on after them. None: the rest of the answer, which is

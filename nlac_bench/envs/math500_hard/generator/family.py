@@ -29,7 +29,7 @@ Side: TypeAlias = Literal["train", "test"]
 T = TypeVar("T")
 
 TEST_SHARE = 64
-"""Share of each family's problems that are on the side of the test, in units of 1/256."""
+"""Share of each family's problems that are reserved for the test, in units of 1/256."""
 
 
 NEW_FAMILIES = frozenset((

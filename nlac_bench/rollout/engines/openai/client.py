@@ -32,7 +32,7 @@ from nlac_bench.rollout.engines.openai.reply import ContextOverflow
 from nlac_bench.rollout.engines.openai.stream import read_body
 
 _MOST_CHANGES = 16
-"""Number of changes of one request; more would be a server that refuses whatever it gets."""
+"""Largest number of changes of one request; a server that refuses more is assumed to refuse every request."""
 _NO_TOOLS = (
     "The server accepts requests without tools only; use --agent react, which describes them in the prompt, "
     "or start the server with a parser of tool calls"

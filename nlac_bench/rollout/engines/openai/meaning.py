@@ -13,7 +13,7 @@ from nlac_bench.rollout.engines.openai.complaint import Complaint
 Meaning: TypeAlias = Literal["quota", "rate_limit", "overflow", "filter", "setup", "server", "refused"]
 """``quota``: the account is empty. ``rate_limit``: too much at present. ``overflow``: prompt and answer do
 not fit into the context. ``filter``: a content filter rejected the prompt. ``setup``: a wrong key, address or
-model. ``server``: the server failed. ``refused``: anything else about this request."""
+model. ``server``: the server failed. ``refused``: the request is refused for another reason."""
 
 _RATE = re.compile(
     r"\b(?:tokens?|requests?|quer\w+|inputs?)[ _](?:per|/)[ _]?(?:minute|day|second|hour|min\b|sec\b)"

@@ -93,9 +93,9 @@ class Server:
 
     @property
     def salt(self) -> str:
-        """The part of the prefix cache that requests read: that of these weights.
+        """The name of the weights, ``SLOT:VERSION:RANDOM``, which is new in every transfer.
 
-        It is the name of the weights, ``SLOT:VERSION:RANDOM``, which is new in every transfer.
+        Requests send it as the salt of the prefix cache, so that they read entries of these weights only.
         """
         return self._label
 

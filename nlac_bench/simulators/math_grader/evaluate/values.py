@@ -191,7 +191,7 @@ class Evaluator:
             if mp.isnormal(argument):
                 self.lost += max(0.0, float(mp.mag(argument)))
                 if mp.mag(argument) > 10_000:
-                    raise TooComplex(f"the argument of {name}")
+                    raise TooComplex(f"the argument of {name} is too large")
         if name in ("abs", "norm"):
             return abs(arguments[0])
         if name in ("floor", "ceil"):

@@ -151,7 +151,7 @@ def things_world(
 _WIDE = tuple(
     map(phrase_key, ("tool", "implement", "utensil", "device", "gadget", "machine", "apparatus", "equipment"))
 )
-"""Words for things that people use, which overlap: none is a known no of a tool, utensil or machine."""
+"""Words for things that people use. They overlap, so that the answer for a tool is never a known no."""
 
 
 def _raise(kinds: dict[tuple[str, ...], np.ndarray], key: tuple[str, ...], mask: np.ndarray) -> None:
@@ -235,7 +235,10 @@ def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.n
 def _aliases(
     base: KnowledgeBase, things: list[dict[str, str]], senses: dict[str, Any], same: dict[int, int]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the synonyms of WordNet, the tables and the same embedded object, not other objects' words."""
+    """Return the synonyms of each object from WordNet, the tables and the same embedded object.
+
+    A synonym that is the word of another object is left out.
+    """
     more = synonyms()
     words = {row["word"].lower() for row in things}
     aliases = []

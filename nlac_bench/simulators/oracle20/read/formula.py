@@ -95,7 +95,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What it is used, kept or sold *as*: a test of what it serves as, which claims no object."""
+    """A test of what the object is used, kept or sold *as*; a yes does not say that it is such an object."""
 
     part: "Formula"
 

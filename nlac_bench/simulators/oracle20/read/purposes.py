@@ -138,7 +138,7 @@ class Purposes(Core, ABC):
         return self.once("user", words, lambda w: self.find("by", w) or self.joined(w, self.user))
 
     def power(self, words: Words) -> Formula | None:
-        """Read what drives it."""
+        """Read the source of power, such as "electricity" in "powered by electricity"."""
         return self.once("power", words, lambda w: self.find("power", w) or self.joined(w, self.power))
 
     def topic(self, words: Words) -> Formula | None:
