@@ -75,7 +75,8 @@ class Opened:
             self.page.evaluate(
                 """() => [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes].filter((a) =>
                 /^on/i.test(a.name) || a.name === 'style' || a.name === 'srcdoc' ||
-                (/^(href|src|action)$/i.test(a.name) && !/^(#|https?:|data:,$|[\\w.-]+$)/i.test(a.value)))
+                (/^(href|src|action)$/i.test(a.name) &&
+                !/^(#|https?:|data:(,$|text\\/csv;)|[\\w.-]+$)/i.test(a.value)))
                 .map((a) => `${e.tagName} ${a.name}=${a.value}`))"""
             )
         )

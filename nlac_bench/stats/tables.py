@@ -1,9 +1,12 @@
 """Formats plain text tables and numbers."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from nlac_bench.stats.intervals import Interval
 from nlac_bench.visible import one_line
+
+Cell: TypeAlias = str | int | float | None
 
 
 def render_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -40,3 +43,15 @@ def p_text(p: float | None) -> str:
     if p is None:
         return "–"
     return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def cell_text(cell: Cell) -> str:
+    """Return a cell of a table as a page shows it.
+
+    Integers have separators, other numbers three decimals and from 100 on one; None is a dash.
+    """
+    if cell is None or isinstance(cell, str):
+        return "–" if cell is None else cell
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:,.3f}" if abs(cell) < 100 else f"{cell:,.1f}"

@@ -32,7 +32,8 @@ def draw(sweep: Sweep, results: Results, path: Path) -> None:
     named = short_names(list(sweep.seeds))
     lines = [(env, key, name) for env in sweep.seeds for key, name in AXES.items()]
     with canvas() as new:
-        figure, panels = grid(new, len(lines), len(sweep.methods), (1.75, 1.35), (0.2, 0.7))
+        width = 1.8 + 1.95 * len(sweep.methods) - 0.2
+        figure, panels = grid(new, len(lines), len(sweep.methods), 1.35, (0.2, 0.7), width)
         labels: dict[Axes, list[EndLabel]] = {}
         for (env, key, name), row in zip(lines, panels, strict=True):
             labels |= draw_panels(row, methods_of(sweep, results, env), references_of(results, env), key, 0)

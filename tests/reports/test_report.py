@@ -70,8 +70,14 @@ def test_a_training_run_is_reported_with_its_own_numbers(tmp_path: Path) -> None
     folder = trained(tmp_path)
     report = report_of([str(folder)])
     ids = [each.id for each in report.sections]
-    assert ids == ["success", "denominators", "curves", "tasks", "failures", "cost", "critiques", "unscored",
-                   "reproduce"]  # fmt: skip
+    assert ids == ["success", "curves", "tasks", "failures", "cost", "critiques", "reproduce", "denominators"]
+    counts = section(report, "denominators")
+    assert counts.folded and counts.notes[0] == "12 of 12 episodes are scored for each of 4 agents."
+    (answer,) = report.answers
+    assert [(f.label, f.value, f.tone) for f in answer.facts] == [
+        ("Success before training", "0.250", ""), ("After training", "0.833", ""),
+        ("Difference", "+0.583", "better"), ("Cost of training", "200", ""),
+    ]  # fmt: skip
     gain = compare(MeasuredRun.read(folder, "a"), MeasuredRun.read(folder / "base", "b"))
     assert gain.verdict == "A better" and report.progress == ()
     assert (
@@ -137,7 +143,9 @@ def test_an_unfinished_run_says_n_of_m_and_concludes_nothing(tmp_path: Path) -> 
     folder = make_run(tmp_path / "run", [WON, LOST, OWED, OWED, INFRA])
     report = report_of([str(folder)])
     assert "not finished" in report.verdict and "2 of 5 episodes are recorded" in report.verdict
-    assert report.progress == ("react: 2 of 5 episodes are recorded",)
+    assert report.progress == ("react: 2 of 5 episodes are recorded",) and report.answers == ()
+    assert [each.id for each in report.sections][:3] == ["success", "denominators", "unscored"]
+    assert not section(report, "denominators").folded
     (figure,) = section(report, "success").figures
     assert by_first(figure.table)["react"]["note"] == "(2 of 5)"
     counts = by_first(section(report, "denominators").tables[0].table)["react"]
@@ -169,7 +177,8 @@ def test_an_environment_without_success_is_reported_by_reward(tmp_path: Path) ->
     assert [row[1] for row in section(report, "tasks").tables[0].table.rows] == [1.0, 2.0, 3.0, 6.0]
     assert "--env my_pkg:MyEnv-v0" in section(report, "reproduce").commands[0]
     assert section(report, "failures").title == "Ends of episodes"
-    assert "so only their reward counts" in section(report, "unscored").notes[0]
+    counts = section(report, "denominators")
+    assert counts.folded and "its results are rewards" in counts.notes[1]
     assert report.to_html()
 
 
@@ -246,7 +255,12 @@ def test_a_run_is_compared_with_its_highest_floor(tmp_path: Path) -> None:
     low = make_run(tmp_path / "low", [WON] + [LOST] * 11)
     make_run(low / REFERENCES / "random", [WON] * 2 + [LOST] * 10, agent="random")
     make_run(low / REFERENCES / "silent", [LOST] * 12, agent="silent")
-    assert "It is not above the highest floor (random, 0.167)" in report_of([str(low)]).verdict
+    report = report_of([str(low)])
+    assert "It is not above the highest floor (random, 0.167)" in report.verdict
+    assert [(f.label, f.value, f.tone) for f in report.answers[0].facts] == [
+        ("Success", "0.083", ""), ("Highest floor, random", "0.167", ""), ("Difference", "−0.083", ""),
+        ("Cost of the episodes", "120", ""),
+    ]  # fmt: skip
     high = make_run(tmp_path / "high", [WON] * 12)
     make_run(high / REFERENCES / "random", [LOST] * 12, agent="random")
     assert "It is better than the highest floor (random, 0.000)" in report_of([str(high)]).verdict
@@ -320,6 +334,8 @@ def test_two_runs_and_three_runs_are_compared_as_the_command_compares_them(tmp_p
     assert [row[:2] for row in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [row[7] for row in rows] == [each.verdict for each in found]
     assert "The other pair cannot be told apart." in three.verdict
+    assert [f.value for f in two.answers[0].facts] == ["1.000", "0.083", "+0.917", "1 ×"]
+    assert [f.label for f in three.answers[0].facts][:2] == ["Success, a", "Success, c"], "the two highest"
     same = report_of([str(a), str(c)])
     assert same.verdict.startswith("a and c cannot be told apart") and "80 %" in same.verdict
     assert three.to_html() and same.to_html()
@@ -429,7 +445,10 @@ def test_a_sweep_is_reported_with_failed_seeds(tmp_path: Path) -> None:
 def test_the_committed_sweep_is_reported_without_its_runs() -> None:
     report = report_of([str(MINIATURE)])
     data = json.loads((MINIATURE / "comparison.json").read_text())
-    assert len(report.sections) == 9 and report.progress == ()
+    assert len(report.sections) == 8 and report.progress == ()
+    assert section(report, "denominators").notes == ("18,264 of 18,264 test episodes are scored.",)
+    assert [answer.name for answer in report.answers][:2] == ["tau_retail", "twenty_questions"]
+    assert [fact.value for fact in report.answers[0].facts] == ["0.411", "0.742", "+0.331", "143k"]
     told = {row["method"] for row in data["rows"] if row["env"] == "tau_retail" and row["versus"]
             and row["versus"]["verdict"] == "A better"}  # fmt: skip
     better = report.verdict.split("It is better than ")[1].split(".  ")[0].split(" It cannot")[0]

@@ -3,10 +3,13 @@
 The module is slow: matplotlib draws the figures of each report, and axe-core walks each page several times.
 """
 
+import io
 from pathlib import Path
 from typing import Literal
+from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser
 
 from nlac_bench.reports.report.build import report_of
@@ -77,11 +80,46 @@ def test_a_report_is_accessible_and_fits_its_window(
         assert found.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
         assert found.smallest_text_of_figures() >= 11 and found.narrowest_row_head() >= 60
         assert (
-            found.page.locator("figure svg[role=img]").count() == found.page.locator("figure details").count()
+            found.page.locator("figure svg[role=img]:visible").count()
+            == found.page.locator("figure details").count()
         )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_each_figure_is_saved_as_svg_png_and_csv(
+    chromium: Browser, hostile: Path, scheme: Literal["light", "dark"]
+) -> None:
+    """The files are those of print in both schemes, and nothing is requested for them."""
+    with opened(chromium, hostile, scheme=scheme) as found:
+        saved = {}
+        for form in ("SVG", "PNG", "CSV"):
+            with found.page.expect_download() as download:
+                found.page.locator(f"#success figcaption :text('{form}')").click()
+            assert download.value.suggested_filename == f"forest.{form.lower()}"
+            saved[form] = Path(download.value.path()).read_bytes()
+        assert found.attacked() is None and found.refused == []
+        assert [url for url in found.requested if not url.startswith(("data:", "blob:"))] == [
+            hostile.resolve().as_uri()
+        ]
+        assert found.page.locator("figure").count() == found.page.locator("a[download$='.csv']").count()
+    svg = ElementTree.fromstring(saved["SVG"])
+    colours = {svg_part.get(name) for svg_part in svg.iter() for name in ("fill", "stroke")}
+    assert not any("var(" in (each or "") for each in colours) and "#0072b2" in colours
+    assert not any("script" in each.tag for each in svg.iter())
+    with Image.open(io.BytesIO(saved["PNG"])) as picture:
+        assert picture.width > 2_000 and picture.getpixel((0, 0)) == (255, 255, 255, 255)
+        assert (0, 114, 178, 255) in {colour for _, colour in picture.getcolors(1 << 20) or ()}
+    assert saved["CSV"].decode() == forest_of(hostile)
+
+
+def forest_of(page: Path) -> str:
+    """The CSV of the forest plot of the run beside ``page``."""
+    (run,) = [folder for folder in page.parent.iterdir() if folder.is_dir()]
+    return next(iter(report_of([str(run)]).figures())).table.to_csv()
 
 
 def test_a_report_needs_no_script(chromium: Browser, ordinary: Path) -> None:
     with opened(chromium, ordinary, scripts=False) as found:
         assert found.page.locator("section").count() == 9
+        assert found.page.locator("[data-save]:visible").count() == 0
         assert "68 of 70 episodes are recorded" in found.page.inner_text("header")

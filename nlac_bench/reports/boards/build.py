@@ -14,10 +14,9 @@ from nlac_bench.leaderboards.boards import Board
 from nlac_bench.reports.boards.formats import NOTHING, across, amount, duration, plain, sort_value
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.reports.boards.view import BoardView
-from nlac_bench.reports.figures.figure import cell_text
 from nlac_bench.reports.pages.render import environment
 from nlac_bench.reports.pages.text import csv_text
-from nlac_bench.stats.tables import number
+from nlac_bench.stats.tables import cell_text, number
 from nlac_bench.untrusted import read_json, read_untrusted
 
 LISTING = "boards.json"

@@ -8,7 +8,7 @@ from nlac_bench.leaderboards.entry import Curve, CurvePoint
 from nlac_bench.leaderboards.numbers import failed_if_missing
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.reports.figures.curves import MethodCurves, Reference, method_curves
-from nlac_bench.reports.figures.figure import ACCENT, BLACK, GREY, Cell, Figure, Table, compact, label
+from nlac_bench.reports.figures.figure import ACCENT, BLACK, GREY, WIDTH, Cell, Figure, Table, compact, label
 from nlac_bench.reports.figures.labels import EndLabel, label_points
 from nlac_bench.stats.intervals import rate_interval
 from nlac_bench.training.curve import Tested, TrainedSeed
@@ -92,7 +92,7 @@ def _cost_figure(rows: Sequence[RowView], pinned: Sequence[RowView]) -> Figure:
     def draw(new: "type[Canvas]") -> "Canvas":
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-        figure = new(figsize=(3.3 * len(axes) + 0.5, 3.4), layout="constrained")
+        figure = new(figsize=(WIDTH, 3.4), layout="constrained")
         panels = figure.subplots(1, len(axes), sharey=True, squeeze=False)[0]
         known = [[(row, x) for row in rows if (x := cost(row)) is not None] for _, cost in axes]
         for panel, points, (name, _) in zip(panels, known, axes, strict=True):

@@ -2,7 +2,7 @@
 
 import json
 
-from nlac_bench.reports.figures.figure import compact
+from nlac_bench.reports.figures.figure import compact, time_text
 
 NOTHING = "–"
 """Stands for a number that is not known."""
@@ -19,12 +19,8 @@ def count_text(value: int | None) -> str:
 
 
 def duration(hours: float | None) -> str:
-    """Return a time such as ``0.3 s``, ``6 min`` or ``12 h`` with two digits, or a dash for None."""
-    if hours is None:
-        return NOTHING
-    seconds = hours * 3600
-    value, unit = (seconds, "s") if seconds < 60 else (seconds / 60, "min") if hours < 1 else (hours, "h")
-    return f"{value:.2g} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+    """Return a time such as ``6 min``, or a dash for None."""
+    return NOTHING if hours is None else time_text(hours)
 
 
 def plain(value: object) -> str:

@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nlac_bench.reports.figures.figure import ACCENT, BLACK, SMALL, WHITE, Cell, Figure, Table, compact, label
+from nlac_bench.reports.figures.figure import (
+    ACCENT,
+    BLACK,
+    SMALL,
+    WHITE,
+    WIDTH,
+    Cell,
+    Figure,
+    Table,
+    compact,
+    label,
+)
 from nlac_bench.types import Usage
 
 if TYPE_CHECKING:
@@ -18,7 +29,7 @@ def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
     shown = [(key, spent) for key, spent in usage.items() if spent.prompt_tokens + spent.completion_tokens]
 
     def draw(new: "type[Canvas]") -> "Canvas":
-        figure = new(figsize=(7.6, 0.24 * len(shown) + 0.9), layout="constrained")
+        figure = new(figsize=(WIDTH, 0.24 * len(shown) + 0.9), layout="constrained")
         panel = figure.subplots()
         most = max(spent.prompt_tokens + spent.completion_tokens for _, spent in shown)
         for place, (_, spent) in enumerate(shown):

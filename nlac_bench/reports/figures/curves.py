@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,11 @@ from nlac_bench.reports.figures.figure import (
     ACCENT,
     BLACK,
     GREY,
+    NARROW,
     SECOND,
     SMALL,
     WHITE,
+    WIDTH,
     Cell,
     Figure,
     Table,
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 COLUMNS = 4
 """Number of panels in a line of a figure of many methods."""
+_LETTERS = 12
+"""Letters of a panel's title in an inch."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,9 @@ def run_curve(
     """
     played = [row for row in training if row.get("train_success") is not None]
 
-    def draw(new: "type[Canvas]") -> "Canvas":
-        lines = math.ceil(len(axes) / 2)
-        figure, panels = grid(new, lines, 2, (2.4, 1.9), (1.25, 0.6))
+    def draw(new: "type[Canvas]", columns: int = 2, width: float = WIDTH) -> "Canvas":
+        lines = math.ceil(len(axes) / columns)
+        figure, panels = grid(new, lines, columns, 1.9, (1.25, 0.6), width)
         labels: dict[Axes, list[EndLabel]] = {}
         for panel, (key, name) in zip(chain(*panels), axes.items(), strict=False):
             _set_up(panel, name)
@@ -101,7 +106,7 @@ def run_curve(
     rows += [(ref.name, *(None for _ in axes), ref.success, None, None) for ref in references]
     table = Table(("", *axes.values(), "success", "95 % low", "95 % high"), tuple(rows))
     title = "Success of validation, training episodes and test against each cost of training"
-    return Figure("learning_curve", title, table, draw)
+    return Figure("learning_curve", title, table, draw, partial(draw, columns=1, width=NARROW))
 
 
 def method_curves(
@@ -117,7 +122,7 @@ def method_curves(
     def draw(new: "type[Canvas]") -> "Canvas":
         columns = min(COLUMNS, len(methods))
         lines = math.ceil(len(methods) / columns)
-        figure, panels = grid(new, lines, columns, (1.75, 1.35), (0.2, 0.35), sharex=True)
+        figure, panels = grid(new, lines, columns, 1.35 if columns > 2 else 1.9, (0.2, 0.35), sharex=True)
         every = [*chain(*panels)]
         for place in range(len(methods), len(every)):
             every[place].set_visible(False)
@@ -149,29 +154,32 @@ def grid(
     new: "type[Canvas]",
     lines: int,
     columns: int,
-    size: tuple[float, float],
+    height: float,
     gap: tuple[float, float],
+    whole: float = WIDTH,
     *,
     sharex: bool = False,
 ) -> "tuple[Canvas, list[list[Axes]]]":
     """Return a figure and its panels ``[lines, columns]``, with room for labels at their right.
 
     Args:
-        size, gap: width and height of a panel, and of the space between panels, in inches.
+        height: of a panel, in inches.
+        gap: width and height of the space between panels, in inches.
+        whole: width of the figure, in inches.
 
     matplotlib's engines could find the room too, but take minutes for a hundred panels.
     """
     left, right, top, bottom = 0.55, 1.25, 0.25, 0.5
-    width = left + columns * size[0] + (columns - 1) * gap[0] + right
-    height = bottom + lines * size[1] + (lines - 1) * gap[1] + top
-    figure = new(figsize=(width, height))
+    width = (whole - left - right - (columns - 1) * gap[0]) / columns
+    total = bottom + lines * height + (lines - 1) * gap[1] + top
+    figure = new(figsize=(whole, total))
     edges = {
-        "left": left / width,
-        "right": 1 - right / width,
-        "bottom": bottom / height,
-        "top": 1 - top / height,
+        "left": left / whole,
+        "right": 1 - right / whole,
+        "bottom": bottom / total,
+        "top": 1 - top / total,
     }
-    spaces = {"wspace": gap[0] / size[0], "hspace": gap[1] / size[1]}
+    spaces = {"wspace": gap[0] / width, "hspace": gap[1] / height}
     panels = figure.subplots(
         lines, columns, squeeze=False, sharex=sharex, sharey=True, gridspec_kw={**edges, **spaces}
     )
@@ -197,7 +205,8 @@ def draw_panels(
     labels: dict[Axes, list[EndLabel]] = {}
     for panel, method in zip(panels, shown, strict=False):
         _set_up(panel, "")
-        panel.set_title(label(method.title, 40), loc="left", color=BLACK, fontweight="bold")
+        room = round(_LETTERS * panel.get_position().width * panel.get_figure().get_figwidth())
+        panel.set_title(label(method.title, room), loc="left", color=BLACK, fontweight="bold")
         _from_zero(panel, every, min(starts, default=0.0))
         for name, other in lines.items():
             if other is not None and name != method.name:

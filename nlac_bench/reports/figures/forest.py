@@ -2,10 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from nlac_bench.reports.figures.figure import ACCENT, BLACK, GREY, SMALL, WHITE, Figure, Table, label
+from nlac_bench.reports.figures.figure import (
+    ACCENT,
+    BLACK,
+    GREY,
+    NARROW,
+    SMALL,
+    WHITE,
+    WIDTH,
+    Figure,
+    Table,
+    label,
+)
 from nlac_bench.stats.estimates import Estimate
+from nlac_bench.stats.tables import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,13 +53,14 @@ def forest(rows: Sequence[ForestRow], metric: str, env: str = "", name: str = "f
         name: name of its files.
     """
 
-    def draw(new: "type[Canvas]") -> "Canvas":
-        figure = new(figsize=(7.6, 0.27 * len(rows) + 0.65), layout="constrained")
+    def draw(new: "type[Canvas]", width: float = WIDTH) -> "Canvas":
+        wide = width > NARROW
+        figure = new(figsize=(width, 0.27 * len(rows) + 0.65), layout="constrained")
         panel = figure.subplots()
         for place, each in enumerate(rows):
-            _row(panel, place, each)
+            _row(panel, place, each, wide)
         panel.set_ylim(len(rows) - 0.5, -0.5)
-        names = [label(f"{e.name} {e.note}".strip(), 44) for e in rows]
+        names = [label(f"{e.name} {e.note}".strip(), 44 if wide else 20) for e in rows]
         panel.set_yticks(range(len(rows)), names)
         panel.tick_params(axis="y", length=0)
         panel.spines["left"].set_visible(False)
@@ -54,7 +68,9 @@ def forest(rows: Sequence[ForestRow], metric: str, env: str = "", name: str = "f
         panel.set_axisbelow(True)
         if metric == "success":
             panel.set_xlim(-0.01, 1.01)
-            panel.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+            panel.set_xticks(
+                [0, 0.25, 0.5, 0.75, 1], ["0", "0.25" if wide else "", "0.5", "0.75" if wide else "", "1"]
+            )
         panel.set_xlabel(f"{metric} with 95 % interval")
         return figure
 
@@ -70,14 +86,15 @@ def forest(rows: Sequence[ForestRow], metric: str, env: str = "", name: str = "f
     title = f"{metric.capitalize()}{where} with 95 % intervals"
     if metric == "success" and any(e.kind == "trained" and e.seeds for e in rows):
         title += ", which for trained models cover further training seeds too; the ticks are the seeds"
-    return Figure(name, title, Table(header, cells), draw)
+    return Figure(name, title, Table(header, cells), draw, partial(draw, width=NARROW))
 
 
-def _row(panel: "Axes", place: int, each: ForestRow) -> None:
+def _row(panel: "Axes", place: int, each: ForestRow, wide: bool) -> None:
     shape, colour, inside = _MARKS[each.kind]
     value, low, high = each.estimate.value, each.estimate.low, each.estimate.high
     panel.annotate(
-        each.estimate.to_text(digits=2), (1.0, place), xycoords=panel.get_yaxis_transform(), xytext=(10, 0),
+        each.estimate.to_text(digits=2) if wide else number(value, digits=2),
+        (1.0, place), xycoords=panel.get_yaxis_transform(), xytext=(10, 0),
         textcoords="offset points", va="center", fontsize=SMALL, color=BLACK, annotation_clip=False,
         fontweight="bold" if each.kind in ("trained", "run") else "normal",
     )  # fmt: skip

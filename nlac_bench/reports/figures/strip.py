@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nlac_bench.reports.figures.figure import ACCENT, GREY, SECOND, SMALL, Cell, Figure, Table, label
+from nlac_bench.reports.figures.figure import ACCENT, GREY, SECOND, SMALL, WIDTH, Cell, Figure, Table, label
 from nlac_bench.stats.intervals import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-WIDTH = 60
+TASKS = 60
 """Tasks in a line."""
-_CELL = 0.108
+_CELL = 0.127
 """Size of a square with its margin, in inches."""
 _LINE = 1.35
 """Distance of two lines, in squares."""
@@ -47,13 +47,13 @@ def strip(names: Sequence[str], tasks: Sequence[str], means_RT: Floats, env: str
     lines = len(names) + (len(names) == 2)
 
     def draw(new: "type[Canvas]") -> "Canvas":
-        blocks = [ordered[i : i + WIDTH] for i in range(0, len(ordered), WIDTH)]
+        blocks = [ordered[i : i + TASKS] for i in range(0, len(ordered), TASKS)]
         pitch = lines * _LINE + 0.9
         height = pitch * len(blocks) + 0.2
-        figure = new(figsize=(7.6, height * _CELL))
-        panel = figure.add_axes((1 - (WIDTH + 0.5) * _CELL / 7.6, 0, WIDTH * _CELL / 7.6, 1))
+        figure = new(figsize=(WIDTH, height * _CELL))
+        panel = figure.add_axes((1 - (TASKS + 0.5) * _CELL / WIDTH, 0, TASKS * _CELL / WIDTH, 1))
         panel.set_axis_off()
-        panel.set_xlim(-0.5, WIDTH - 0.5)
+        panel.set_xlim(-0.5, TASKS - 0.5)
         panel.set_ylim(height - 0.8, -0.8)
         for block, members in enumerate(blocks):
             for line in range(lines):

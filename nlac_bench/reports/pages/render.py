@@ -13,7 +13,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from nlac_bench.redaction import redact
 from nlac_bench.reports.pages.text import LONGEST_LINE, markdown
+from nlac_bench.stats.tables import cell_text
 from nlac_bench.visible import visible
 
 if TYPE_CHECKING:
@@ -63,8 +65,11 @@ def environment(package: str, *, html: bool) -> "Environment":
     # ASCII only: escapes keep lone surrogates and bidirectional controls out of the data block.
     made.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False}
     if html:
-        made.filters |= {"long_text": long_text, "link": link}
-        style, script = (Markup(_asset(name)) for name in ("page.css", "page.js"))
+        made.filters |= {
+            "long_text": long_text, "link": link, "csv_address": csv_address, "cell": cell_text,
+        }  # fmt: skip
+        style = Markup(_asset("page.css"))
+        script = Markup("\n".join(map(_asset, ("page.js", "figures.js"))))
         made.globals |= {
             "page_style": style,
             "page_script": script,
@@ -130,6 +135,14 @@ def long_text(text: str) -> "Markup":
             parts.append(Markup("<details><summary>{}</summary>{}</details>").format(summary, rest))
         parts.append(Markup("\n"))
     return Markup('<div class="long" dir="auto">{}</div>').format(Markup("").join(parts[:-1]))
+
+
+def csv_address(text: str) -> "Markup":
+    """Return the address of a file with the CSV ``text``, which is in the address; secrets are removed."""
+    from markupsafe import Markup
+
+    content = base64.b64encode(redact(text).encode()).decode()
+    return Markup("data:text/csv;charset=utf-8;base64,{}").format(content)
 
 
 def link(url: str, text: str | None = None) -> "Markup":

@@ -71,12 +71,13 @@ def drawing() -> "Iterator[type[Canvas]]":
         yield Figure
 
 
-def inline_svg(figure: "Canvas", title: str) -> "Markup":
+def inline_svg(figure: "Canvas", title: str, kind: str = "") -> "Markup":
     """Return a matplotlib ``Figure`` as an element ``<svg role="img">``; call it within ``drawing``.
 
     Args:
         figure: the figure; its texts are made visible and escaped.
         title: description of the figure for screen readers.
+        kind: a further class of the element.
     """
     from markupsafe import Markup
 
@@ -94,8 +95,8 @@ def inline_svg(figure: "Canvas", title: str) -> "Markup":
     heading = ElementTree.Element(f"{{{_SVG}}}title", {"id": f"{identifier}-title"})
     heading.text = visible(title)
     root.insert(0, heading)
-    root.attrib |= {"role": "img", "aria-labelledby": f"{identifier}-title", "class": "figure",
-                    "stroke-linejoin": "round"}  # fmt: skip
+    root.attrib |= {"role": "img", "aria-labelledby": f"{identifier}-title", "stroke-linejoin": "round",
+                    "class": f"figure {kind}".strip()}  # fmt: skip
     for name in ("width", "height"):
         root.attrib[name] = f"{float(root.attrib[name].removesuffix('pt')) * PIXELS_PER_POINT:.0f}"
     return Markup(ElementTree.tostring(root, encoding="unicode"))

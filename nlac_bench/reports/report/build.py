@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nlac_bench.errors import ConfigError
 from nlac_bench.reports.figures.forest import forest
+from nlac_bench.reports.report.answers import comparison_answer, run_answer
 from nlac_bench.reports.report.outcomes import (
     denominators_section,
     failures_section,
@@ -14,7 +15,7 @@ from nlac_bench.reports.report.outcomes import (
     tasks_section,
     unscored_section,
 )
-from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, as_sentence, sentence
+from nlac_bench.reports.report.page import Answer, NumbersTable, ReportPage, Section, as_sentence, sentence
 from nlac_bench.reports.report.pairs import pairs_table
 from nlac_bench.reports.report.references import missing_references
 from nlac_bench.reports.report.reproduce import reproduce_section
@@ -71,21 +72,19 @@ def run_report(folder: Path) -> ReportPage:
         notes.append(as_sentence(new.to_text()))
     sections = [
         success_section(subjects, metric, notes),
-        denominators_section(subjects, metric),
         curves_section([measurement]) if measurement.trains else None,
         tasks_section(flips, metric),
         failures_section(flips, metric),
         parts_section(subjects),
         cost_section([measurement]),
         critiques_section([measurement]),
-        unscored_section(subjects, metric),
         reproduce_section({typed: own.run}, [typed]),
     ]
     title = f"{own.run.label} on {own.run.conditions['env']}"
     verdict = run_verdict(measurement, metric)
     return ReportPage(
-        title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)),
-        folder, shlex.join(["nlac-bench", "view", typed]),
+        title, setting([own.run]), verdict, _progress(subjects), _with_counts(sections, subjects, metric),
+        run_answer(measurement, metric), folder, shlex.join(["nlac-bench", "view", typed]),
     )  # fmt: skip
 
 
@@ -117,11 +116,10 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
     by_side = [[runs[paths.index(path)].own for path in side] for side in sides]
     for side in by_side:
         check_seeds([each.measured for each in side])
-    verdict, compared = _compared(by_side, arguments, metric)
+    verdict, compared, answers = _compared(by_side, arguments, metric)
     sections = [
         _success(subjects, by_side, arguments, metric),
         compared,
-        denominators_section(subjects, metric),
         curves_section(runs) if any(each.trains for each in runs) else None,
         tasks_section(owns, metric),
         failures_section(owns, metric),
@@ -129,7 +127,6 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
         equal_cost_section(by_side),
         cost_section(runs),
         critiques_section(runs),
-        unscored_section(subjects, metric),
         reproduce_section(
             {typed[path]: run.own.run for path, run in zip(paths, runs, strict=True)}, arguments
         ),
@@ -137,8 +134,19 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
     title = f"Comparison of {sentence(names)} on {owns[0].run.conditions['env']}"
     return ReportPage(
         title, setting([each.run for each in owns]), verdict, _progress(subjects),
-        tuple(filter(None, sections)),
+        _with_counts(sections, subjects, metric), answers,
     )  # fmt: skip
+
+
+def _with_counts(
+    sections: Sequence[Section | None], subjects: Sequence[ReportSubject], metric: Metric
+) -> tuple[Section, ...]:
+    """Return ``sections`` with the counts of episodes at the end, or after the first if any has no result."""
+    results = list(filter(None, sections))
+    counts = denominators_section(subjects, metric)
+    if counts.folded:
+        return (*results, counts)
+    return (results[0], counts, unscored_section(subjects, metric), *results[1:])
 
 
 def _success(
@@ -161,8 +169,8 @@ def _success(
 
 def _compared(
     sides: Sequence[Sequence[ReportSubject]], arguments: Sequence[str], metric: Metric
-) -> tuple[str, Section]:
-    """Return the verdict, and the section of all pairs."""
+) -> tuple[str, Section, tuple[Answer, ...]]:
+    """Return the verdict, the section of all pairs, and the figures that the report begins with."""
     if unfinished := [each for side in sides for each in side if each.progress is not None]:
         parts = "; ".join(f"{each.name}: {each.progress}" for each in unfinished)
         prefix = f"Not all runs are finished ({parts}), so what follows compares the tasks that all have. "
@@ -182,9 +190,8 @@ def _compared(
     except NotComparableError as error:
         if not unfinished:
             raise
-        return f"{prefix}No difference can be computed yet: {error}.", Section(
-            "pairs", "Pairs", (str(error),)
-        )
+        section = Section("pairs", "Pairs", (str(error),))
+        return f"{prefix}No difference can be computed yet: {error}.", section, ()
     if not unfinished and (left_out := max(each.left_out for each in result)):
         prefix = (
             "The runs did not play the same tasks: what follows compares those that both sides have, and "
@@ -192,7 +199,8 @@ def _compared(
         )
     notes = [note for each in result for note in each.notes]
     table = NumbersTable("pairs", f"Differences in {metric}", pairs_table(result))
-    return prefix + verdict, Section("pairs", "Pairs", tuple(dict.fromkeys(notes)), tables=(table,))
+    section = Section("pairs", "Pairs", tuple(dict.fromkeys(notes)), tables=(table,))
+    return prefix + verdict, section, () if unfinished else comparison_answer(result, sides)
 
 
 def _progress(subjects: Sequence[ReportSubject]) -> tuple[str, ...]:

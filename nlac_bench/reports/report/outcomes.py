@@ -9,7 +9,7 @@ from nlac_bench.reports.figures.figure import Cell, Table
 from nlac_bench.reports.figures.forest import forest
 from nlac_bench.reports.figures.strip import strip
 from nlac_bench.reports.report.ends import end_in_words
-from nlac_bench.reports.report.page import NumbersTable, Section, shown
+from nlac_bench.reports.report.page import NumbersTable, Section, sentence, shown
 from nlac_bench.reports.report.subjects import ReportSubject, means_of
 from nlac_bench.stats.pairing import Metric
 from nlac_bench.stats.score import PartMeans
@@ -26,12 +26,18 @@ def success_section(subjects: Sequence[ReportSubject], metric: Metric, notes: Se
 
 
 def denominators_section(subjects: Sequence[ReportSubject], metric: Metric) -> Section:
-    """Return how many episodes of each subject were planned, scored, lost and cut."""
+    """Return how many episodes of each subject were planned, scored, lost and cut.
+
+    It is folded under one sentence if every planned episode has its result and none was cut.
+    """
     header = ("", "tasks", "planned", "scored", "infra errors", "not played", "content filter",
               "without a score", "truncated", "recovered errors")  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
+    failed = False
     for each in subjects:
         c = each.outcomes.counts
+        silent = c.unscored if metric == "success" else c.content_filter
+        failed |= bool(silent or c.infra_errors or c.owed or c.truncated)
         rows.append((
             each.name, len(each.outcomes.tasks), c.planned, c.scored, c.infra_errors, c.owed,
             c.content_filter, c.unscored - c.content_filter, c.truncated, c.recovered_errors,
@@ -47,7 +53,22 @@ def denominators_section(subjects: Sequence[ReportSubject], metric: Metric) -> S
         "the replies whose prompt asks for ReAct's form."
     )
     notes = (note, of_replies) if metric == "success" else (note, of_replies, REWARD_ONLY)
-    return Section("denominators", "Denominators", notes, tables=(table, replies_table(subjects)))
+    tables = (table, replies_table(subjects))
+    if failed:
+        return Section("denominators", "Denominators", notes, tables=tables)
+    return Section(
+        "denominators", "Denominators", (_all_scored(subjects), *notes[2:]), tables=tables, folded=True
+    )
+
+
+def _all_scored(subjects: Sequence[ReportSubject]) -> str:
+    """Return how many episodes are scored, where all are."""
+    planned = [each.outcomes.counts.planned for each in subjects]
+    if len(set(planned)) == 1:
+        each = f" for each of {len(subjects)} agents" if len(subjects) > 1 else ""
+        return f"{planned[0]:,} of {planned[0]:,} episodes are scored{each}."
+    parts = [f"{s.name} {n:,} of {n:,}" for s, n in zip(subjects, planned, strict=True)]
+    return f"All episodes are scored: {sentence(parts)}."
 
 
 def replies_table(subjects: Sequence[ReportSubject]) -> NumbersTable:

@@ -9,7 +9,7 @@ from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.files import replace_content
 from nlac_bench.harness.runs.lines import new_files
 from nlac_bench.redaction import redact
-from nlac_bench.reports.figures.figure import Figure, Format, Table, cell_text
+from nlac_bench.reports.figures.figure import Figure, Format, Table
 from nlac_bench.reports.pages.render import render_html
 from nlac_bench.visible import visible
 
@@ -39,8 +39,29 @@ class Texts:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """A large figure: ``value`` under a label, above a note; ``tone`` is ``better``, ``worse`` or empty."""
+
+    label: str
+    value: str
+    note: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result in large figures; ``name`` tells several answers of a report apart."""
+
+    facts: tuple[Fact, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
-    """A part of a report: paragraphs, figures with their tables, further tables, texts, commands."""
+    """A part of a report: paragraphs, figures with their tables, further tables, texts, commands.
+
+    Tables of a ``folded`` section are shown on request.
+    """
 
     id: str
     title: str
@@ -49,11 +70,12 @@ class Section:
     tables: tuple[NumbersTable, ...] = ()
     texts: tuple[Texts, ...] = ()
     commands: tuple[str, ...] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """A report: it begins with ``setting``, ``verdict`` and, about unfinished runs, ``progress``.
+    """A report: it begins with ``answers``, ``verdict``, ``setting`` and, of unfinished runs, ``progress``.
 
     ``folder`` is that of the run, in a report of one run, and ``view`` the command that shows its episodes.
     """
@@ -63,6 +85,7 @@ class ReportPage:
     verdict: str
     progress: tuple[str, ...]
     sections: tuple[Section, ...]
+    answers: tuple[Answer, ...] = ()
     folder: Path | None = None
     view: str = ""
 
@@ -72,10 +95,7 @@ class ReportPage:
         Raises:
             MissingError: matplotlib is not installed.
         """
-        page = render_html(
-            __package__ or "", "report.html.jinja", report=self, cell_text=cell_text, link=link
-        )
-        return redact(page)
+        return redact(render_html(__package__ or "", "report.html.jinja", report=self, link=link))
 
     def figures(self) -> Iterator[Figure]:
         """Yield the figures of all sections."""

@@ -23,17 +23,18 @@ def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -
     commands.append(shlex.join(["nlac-bench", "report", *arguments, "--out", "report.html"]))
     rows: list[tuple[Cell, ...]] = []
     for folder, run in runs.items():
-        rows += [(folder, *fact) for fact in facts(run)]
-    table = NumbersTable(
-        "provenance", "What the runs were made with", Table(("run", "what", "value"), tuple(rows))
-    )
+        rows += [(folder, *fact) if len(runs) > 1 else fact for fact in facts(run)]
+    header = ("run", "what", "value") if len(runs) > 1 else ("what", "value")
+    table = NumbersTable("provenance", "What the runs were made with", Table(header, tuple(rows)))
     where = sentence(list(dict.fromkeys(Path(folder).parts[0] for folder in runs)))
     notes = (
         f"The commands are typed in the folder that contains {where}.",
         "A run repeats exactly on the same hardware and packages if it is deterministic (--train "
         "deterministic=true for training); otherwise it repeats statistically.",
     )
-    return Section("reproduce", "How to reproduce", notes, tables=(table,), commands=tuple(commands))
+    return Section(
+        "reproduce", "How to reproduce", notes, tables=(table,), commands=tuple(commands), folded=True
+    )
 
 
 def run_command(folder: str, run: RunFolder) -> str:

@@ -10,6 +10,7 @@ from nlac_bench.reports.figures.curves import method_curves
 from nlac_bench.reports.figures.figure import Cell, Figure, Table, file_name
 from nlac_bench.reports.figures.forest import ForestRow, forest
 from nlac_bench.reports.figures.strip import strip
+from nlac_bench.reports.report.answers import sweep_answer
 from nlac_bench.reports.report.outcomes import failures_section, unscored_section
 from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, as_sentence, sentence
 from nlac_bench.reports.report.reproduce import reproduce_section
@@ -47,7 +48,6 @@ def sweep_report(folder: Path) -> ReportPage:
     sections = [
         Section("success", "Success", figures=tuple(_forest(sweep, env, runs) for env in sweep.envs())),
         _pairs_section(sweep),
-        _denominators_section(sweep),
         _curves_section(sweep),
         Section("tasks", "Tasks won and lost", (MEANS,), tuple(filter(None, (
             _strip(sweep, env) for env in sweep.envs())))),
@@ -55,7 +55,6 @@ def sweep_report(folder: Path) -> ReportPage:
             "failures", "Kinds of failure", (absent.format("kinds of failure"),)),
         _cost_section(sweep, trained),
         critiques_section(trained),
-        _unscored_section(sweep, runs),
         reproduce_section(own_runs, [typed]) if runs else Section(
             "reproduce", "How to reproduce", (absent.format("commands"),),
             commands=(shlex.join(["nlac-bench", "sweep", "FILE.toml", "--out", typed]),)),
@@ -63,7 +62,12 @@ def sweep_report(folder: Path) -> ReportPage:
     title = f"Sweep of {sentence(list(dict.fromkeys(row.method for row in sweep.rows)))}"
     verdict = " ".join(_verdict(sweep, env) for env in sweep.envs())
     measured = setting([each.run for each in owns]) if owns else absent.format("model, data and level")
-    return ReportPage(title, measured, verdict, _progress(sweep), tuple(filter(None, sections)))
+    counts = _denominators_section(sweep)
+    shown = list(filter(None, sections))
+    shown = (
+        [*shown, counts] if counts.folded else [shown[0], counts, _unscored_section(sweep, runs), *shown[1:]]
+    )
+    return ReportPage(title, measured, verdict, _progress(sweep), tuple(shown), sweep_answer(sweep))
 
 
 def _has_run(folder: Path, path: Path) -> bool:
@@ -150,7 +154,12 @@ def _denominators_section(sweep: StoredSweep) -> Section:
     header = ("environment", "method", "seeds", "planned", "scored", "infra errors", "not played",
               "content filter", "without a score", "truncated")  # fmt: skip
     table = NumbersTable("denominators", "Test episodes of all finished seeds", Table(header, rows))
-    return Section("denominators", "Denominators", tables=(table,))
+    known = [row.episodes or {} for row in sweep.rows]
+    planned, scored, cut = (sum(each.get(n, 0) for each in known) for n in ("planned", "scored", "truncated"))
+    if _progress(sweep) or planned != scored or cut:
+        return Section("denominators", "Denominators", tables=(table,))
+    said = f"{scored:,} of {planned:,} test episodes are scored."
+    return Section("denominators", "Denominators", (said,), tables=(table,), folded=True)
 
 
 def _cost_section(sweep: StoredSweep, trained: list[Measurement]) -> Section:

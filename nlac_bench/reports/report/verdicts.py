@@ -21,7 +21,7 @@ TESTS = {"exact McNemar": "exact McNemar test", "sign flips by task": "sign-flip
 def setting(runs: Sequence[RunFolder]) -> str:
     """Return a sentence with the models and the environments of ``runs``, which every report shows.
 
-    It goes before the verdict.
+    It follows the verdict.
     """
     measured = [
         f"{_model(run.subject)} on {shown(str(run.conditions.get('env')), 100)}"
@@ -80,7 +80,7 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
     if base is None:
         return f"The model {own.name} has {has}.{_against_floor(measurement, metric)}"
     try:
-        gain = compare(own.measured, base.measured, metric=metric, tasks="common")
+        gain = gain_of(measurement, metric)
     except NotComparableError as error:
         return f"The model {own.name} has {has}; its gain is not known: {error}."
     method = own.run.subject["agent"]
@@ -100,6 +100,17 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
         )
     one = " One training run shows what became of this model; claims about the method need several seeds."
     return shows + start + one
+
+
+def gain_of(measurement: Measurement, metric: Metric) -> Comparison:
+    """Return the comparison of a training run with its untrained model.
+
+    Raises:
+        NotComparableError: there is no untrained model, or the two have no scored task in common.
+    """
+    if measurement.base is None:
+        raise NotComparableError("the untrained model was not measured")
+    return compare(measurement.own.measured, measurement.base.measured, metric=metric, tasks="common")
 
 
 def gradient_steps(measurement: Measurement) -> int:
@@ -173,19 +184,25 @@ def _unfinished(measurement: Measurement) -> str:
     return str(measurement.own.progress)
 
 
-def _against_floor(measurement: Measurement, metric: Metric) -> str:
-    """Return a sentence on the comparison with the highest floor; "" where no floor was played."""
+def against_floor(measurement: Measurement, metric: Metric) -> Comparison | None:
+    """Return the comparison with the highest floor; None where no floor was played, or none is comparable."""
     floors = [each for each in measurement.references if each.kind == "floor"]
-    scored = {each.name: each.estimate(metric).value for each in floors}
-    known = [each for each in floors if scored[each.name] is not None]
+    known = [(value, each) for each in floors if (value := each.estimate(metric).value) is not None]
     if not known:
-        return ""
-    highest = max(known, key=lambda each: scored[each.name] or 0.0)
+        return None
+    _, highest = max(known, key=lambda each: each[0])
     try:
-        result = compare(measurement.own.measured, highest.measured, metric=metric, tasks="common")
+        return compare(measurement.own.measured, highest.measured, metric=metric, tasks="common")
     except NotComparableError:
+        return None
+
+
+def _against_floor(measurement: Measurement, metric: Metric) -> str:
+    """Return a sentence on the comparison with the highest floor; "" without one."""
+    result = against_floor(measurement, metric)
+    if result is None:
         return ""
-    floor = f"the highest floor ({highest.name}, {number(scored[highest.name])})"
+    floor = f"the highest floor ({result.b.name}, {number(result.b.mean)})"
     return worded(
         result.verdict,
         f" It is better than {floor}.",

@@ -97,7 +97,6 @@
     button.addEventListener("click", () => { setOpen(group, !opened(group)); remember(); });
   }
   for (const filter of filters) filter.addEventListener("input", () => { applyFilters(); remember(); });
-  for (const controls of document.querySelectorAll("[data-controls]")) controls.hidden = false;
   addEventListener("hashchange", restore);
   restore();
 })();
