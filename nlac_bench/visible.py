@@ -47,6 +47,11 @@ def without_formats(text: str) -> str:
     return text if text.isascii() else _WRITTEN.sub(_escape, text)
 
 
+def encodable(text: str) -> str:
+    r"""Return ``text`` with lone surrogates, which UTF-8 does not have, escaped: ``\ud800``."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code in (9, 10, 13):

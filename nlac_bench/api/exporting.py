@@ -57,13 +57,29 @@ def export_prompts(folder: Path, out: Path, options: Mapping[str, Any]) -> int:
             "reward_model": {"style": "agent_env", "ground_truth": join(name, {**arguments, **stated})},
             "extra_info": {"index": index, "split": env.split, "task_id": task_id, "seed": seed},
         })  # fmt: skip
-    content = encode(rows)
+    write_file(out, encode(rows))
+    return len(rows)
+
+
+def write_file(out: Path, content: bytes) -> None:
+    """Write ``content`` to ``out``, whose folder is made; a file that is there is replaced.
+
+    Raises:
+        ConfigError: ``out`` is a file of a run's records.
+        NlacBenchError: it cannot be written.
+    """
+    refuse_records(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         replace_content(out, content)
     except OSError as error:
         raise NlacBenchError(f"cannot write {out} ({error.strerror}); choose another --out") from error
-    return len(rows)
+
+
+def refuse_records(out: Path) -> None:
+    """Raise ``ConfigError`` if writing ``out`` would replace a file of a run's records."""
+    if out.suffix in (".json", ".jsonl") and out.exists() and (out.parent / "manifest.json").exists():
+        raise ConfigError(f"--out {out}: this is a file of a run; choose the name of another file")
 
 
 def _json_lines(rows: list[dict[str, Any]]) -> bytes:

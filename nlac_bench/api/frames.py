@@ -9,6 +9,7 @@ from nlac_bench.errors import MissingError
 from nlac_bench.harness.runs.critiques import read_critiques
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.types import Episode, Usage
+from nlac_bench.visible import encodable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,12 +57,15 @@ def critiques_frame(run: RunFolder) -> "pd.DataFrame":
 def _frame(
     rows: Iterable[Mapping[str, Any]], columns: Sequence[str], nullable: Sequence[str] = ()
 ) -> "pd.DataFrame":
-    """Return ``rows`` with ``columns`` first; texts and missing values do not become numbers."""
+    """Return ``rows`` with ``columns`` first; texts and missing values do not become numbers.
+
+    Lone surrogates in texts are escaped, because the strings of a data frame are UTF-8.
+    """
     try:
         import pandas as pd
     except ImportError as error:
         raise MissingError("data frames need pandas", "pip install 'nlac-bench[frames]'") from error
-    listed = list(rows)
+    listed = [{k: encodable(x) if isinstance(x, str) else x for k, x in row.items()} for row in rows]
     frame = pd.DataFrame(listed, columns=list(dict.fromkeys([*columns, *(k for row in listed for k in row)])))
     return frame.astype(dict.fromkeys(nullable, "boolean"))
 
