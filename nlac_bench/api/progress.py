@@ -147,8 +147,7 @@ def no_signal(row: Mapping[str, Any], iterations: int) -> str:
     """
     success = row.get("train_success")
     if success == 0:
-        why = "no episode succeeded"
-        what = "easier tasks, a stronger model, or a method that also learns from failures, such as nlac"
+        why, what = "no episode succeeded", "easier tasks or a stronger model"
     elif success == 1:
         why, what = "every episode succeeded", "harder tasks"
     else:

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from nlac_bench.training.readable import ADVICE, FEWEST, PREFIX, unreadable
+from nlac_bench.training.readable import ADVICE, answers_of, unreadable
 from nlac_bench.types import Episode
 
-ANSWERS = "answers_"
 TOO_LONG = (
     "were longer than train.max_prompt_length or train.max_response_length, so they were not learned from; "
     "increase them"
@@ -15,30 +14,21 @@ TOO_LONG = (
 def counts_of(episodes: Sequence[Episode], metrics: Mapping[str, float]) -> dict[str, float]:
     """Return the counts of an iteration that explain why it took no gradient step.
 
-    They are numbers of episodes and turns, and for each role those of its answers (``answers_ROLE``) and of
-    its unreadable answers (``unparseable_ROLE``).
+    They are numbers of episodes and turns, and of each role's answers (``readable.answers_of``).
     """
-    counts = {
+    return {
         "episodes": float(len(episodes)),
         "succeeded": float(sum(bool(e.success) for e in episodes)),
         "truncated": float(sum(e.truncated for e in episodes)),
         "turns": float(sum(len(e.turns) for e in episodes)),
         "too_long": metrics.get("too_long", 0.0),
+        **answers_of(metrics),
     }
-    for name, answers in metrics.items():
-        if name.startswith(ANSWERS):
-            unread = PREFIX + name.removeprefix(ANSWERS)
-            counts |= {name: answers, unread: answers * metrics.get(unread, 0.0)}
-    return counts
 
 
 def cause(counts: Mapping[str, float]) -> str | None:
     """Return why nothing could be learned, and what to change; None if only the rewards can be the reason."""
-    shares = {
-        name: n / counts[ANSWERS + name.removeprefix(PREFIX)] if name.startswith(PREFIX) and n else n
-        for name, n in counts.items()
-    }
-    if found := unreadable(shares, FEWEST):
+    if found := unreadable(counts):
         return f"{found} could not be read; {ADVICE}"
     if counts.get("too_long", 0) >= counts.get("turns", 0) > 0:
         return f"all {counts['turns']:,.0f} turns {TOO_LONG}"

@@ -55,7 +55,7 @@ class TrainingLoop:
             ``Learner.passes``).
         allowance: keeps iterations within the budget; by default one for ``config.budget``.
         steps: counts the environment steps that the algorithm takes itself.
-        keep_going: go on if the critic is unreadable in the first iteration, or nothing can be learned.
+        keep_going: go on if the critic is unreadable at the start, or nothing can be learned.
     """
 
     def __init__(
@@ -144,8 +144,7 @@ class TrainingLoop:
         else:
             probed = await self.measured(episodes, deep)
         self.log({"kind": "iteration", **self.where(), **metrics, **probed, **engine})
-        if self.progress.iteration == 1 and not self.keep_going:
-            check_readable(metrics, self.config)
+        check_readable(self.progress.first_answers, metrics, self.config, self.keep_going)
         best = played is not None and self.judge(*played)
         # Always save after a new best: `last` must contain the success of `best` after a crash.
         if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):

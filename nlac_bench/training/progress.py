@@ -43,6 +43,8 @@ class Progress:
     """Number of successive iterations without a gradient step."""
     counted: dict[str, float] = field(default_factory=dict)
     """Sums over these iterations; see ``idle.counts_of``."""
+    first_answers: dict[str, float] = field(default_factory=dict)
+    """Numbers of the first answers of each role; see ``readable.check_readable``."""
     without_signal: int = 0
     """Number of successive iterations without a gradient, or whose gradients were all 0."""
     best: float = -1.0

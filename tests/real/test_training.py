@@ -56,7 +56,7 @@ def test_a_critic_that_cannot_be_read_is_reported_after_one_iteration(tmp_path: 
         str(tmp_path / "run"),
     )  # fmt: skip
     assert done.returncode == 3, done.stderr[-3000:]
-    assert "in the first iteration" in done.stderr and "could not be read" in done.stderr
+    assert "at the start of the training" in done.stderr and "could not be read" in done.stderr
     assert "set --train forms=filled" in done.stderr and "Traceback" not in done.stderr
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [row["kind"] for row in rows].count("iteration") == 1

@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 import pytest
@@ -11,37 +10,52 @@ import pytest
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner.config import Budget, TrainConfig
 from nlac_bench.training.progress import MAX_HOPELESS, MAX_IDLE, Progress
-from nlac_bench.training.readable import UnreadableError, check_readable, unreadable
+from nlac_bench.training.readable import UnreadableError, check_readable
 from nlac_bench.types import Episode, Turn
 from tests.cli.command import call
 from tests.rollout import tiny_model
 
+SHARES = [
+    ({"evaluator": 1.0, "successor": 0.5}, "100% of the answers as evaluator"),
+    ({"refiner": 0.75, "backup": 0.625}, "62% of the answers as backup, 75% of the answers as refiner"),
+    ({"evaluator": 0.5, "policy": 1.0}, ""),
+    ({}, ""),
+]
 
-@pytest.mark.parametrize(
-    ("metrics", "named"),
-    [
-        ({"unparseable_evaluator": 1.0, "unparseable_successor": 0.5}, "100% of the answers as evaluator"),
-        (
-            {"unparseable_refiner": 0.75, "unparseable_backup": 0.6},
-            "60% of the answers as backup, 75% of the answers as refiner",
-        ),
-        ({"unparseable_evaluator": 0.5, "unparseable_policy": 1.0, "l1": 0.9}, ""),
-        ({}, ""),
-    ],
-)
-def test_more_than_half_of_a_role_must_be_readable(metrics: dict[str, Any], named: str) -> None:
-    assert unreadable(metrics) == named
-    few = {name.replace("unparseable", "answers"): 7.0 for name in metrics}
-    check_readable(metrics | few, TrainConfig())
-    metrics |= dict.fromkeys(few, 8.0)
-    if named:
-        with pytest.raises(UnreadableError, match=f"first iteration {named} could not be read") as raised:
-            check_readable(metrics, TrainConfig())
-        assert "--keep-going" in str(raised.value) and "forms=filled" not in str(raised.value)
-        with pytest.raises(UnreadableError, match="--train forms=filled"):
-            check_readable(metrics, TrainConfig(forms="free"))
-    else:
-        check_readable(metrics, TrainConfig())
+
+def row(shares: dict[str, float], answers: float) -> dict[str, float]:
+    """The metrics of an iteration with so many answers of each role, of which these shares are unreadable."""
+    counts = {f"answers_{role}": answers for role in shares}
+    return {"l1": 0.9, **counts, **{f"unparseable_{role}": share for role, share in shares.items()}}
+
+
+@pytest.mark.parametrize(("shares", "named"), SHARES)
+@pytest.mark.parametrize("iterations", [[8.0], [7.0, 1.0], [4.0, 4.0], [2.0, 2.0, 2.0, 2.0]])
+def test_more_than_half_of_a_roles_first_eight_answers_must_be_readable(
+    shares: dict[str, float], named: str, iterations: list[float]
+) -> None:
+    first: dict[str, float] = {}
+    *earlier, last = (row(shares, answers) for answers in iterations)
+    for metrics in earlier:
+        check_readable(first, metrics, TrainConfig())
+    if not named:
+        return check_readable(first, last, TrainConfig())
+    with pytest.raises(UnreadableError, match=f"start of the training {named} could not be read") as raised:
+        check_readable(dict(first), last, TrainConfig())
+    assert "--keep-going" in str(raised.value) and "forms=filled" not in str(raised.value)
+    with pytest.raises(UnreadableError, match="--train forms=filled"):
+        check_readable(dict(first), last, TrainConfig(forms="free"))
+    check_readable(first, last, TrainConfig(), keep_going=True)
+    check_readable(first, last, TrainConfig())  # judged before
+
+
+def test_each_role_is_judged_once_by_all_of_its_first_answers() -> None:
+    first: dict[str, float] = {}
+    check_readable(first, row({"evaluator": 1.0}, 4.0), TrainConfig())
+    check_readable(first, row({"evaluator": 0.0}, 4.0), TrainConfig())  # half of eight
+    check_readable(first, row({"evaluator": 1.0, "refiner": 1.0}, 7.0), TrainConfig())
+    with pytest.raises(UnreadableError, match="training 100% of the answers as refiner could"):
+        check_readable(first, row({"evaluator": 1.0, "refiner": 1.0}, 1.0), TrainConfig())
 
 
 def played(success: bool, truncated: bool = False) -> Episode:

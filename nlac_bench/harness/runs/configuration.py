@@ -231,7 +231,7 @@ class RunConfig(Settings):
     )
     keep_going: bool = _option(
         False,
-        "Go on if more than half of a role's answers in the first iteration cannot be read, or if three "
+        "Go on if more than half of a role's first answers (at least 8) cannot be read, or if three "
         "iterations learn nothing for another reason than their rewards.",
         resume="replace",
     )
