@@ -134,6 +134,12 @@ def test_a_content_filter_is_understood(habit: dict[str, Any]) -> None:
     assert sample.finish == "content_filter" and len(server.requests) == 1
 
 
+@of("quota")
+def test_an_empty_account_stops_the_run(habit: dict[str, Any]) -> None:
+    with pytest.raises(EngineSetupError, match="quota is used up"):
+        ask(lambda _body: error(habit))
+
+
 @of("wait")
 def test_a_rate_limit_pauses_for_as_long_as_the_server_asks(
     habit: dict[str, Any], monkeypatch: pytest.MonkeyPatch

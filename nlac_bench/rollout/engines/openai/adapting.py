@@ -48,7 +48,8 @@ _VERB = (
 _STREAM = re.compile(
     r"non[- _]?stream\w*|only supports? (?:the )?stream|stream(?:ing)? (?:mode|only|is required)"
     r"|must (?:use|be) stream"
-    r"|stream\W{0,3}(?:=|:|to be|must be|should be|set to)\W{0,3}(?:true|false)|requires? (?:the )?stream"
+    r"|stream\W{0,3}(?:=|:|to be|(?:must|should|has to) be(?: set to)?|set to)\W{0,3}(?:true|false)"
+    r"|requires? (?:the )?stream"
     r"|仅支持流式|流式",
     re.I,
 )
@@ -58,6 +59,13 @@ _BOUND = re.compile(
     r"|at least|>=?|positive|≤",
     re.I,
 )
+_KNOWN_NAMES = re.compile(
+    r"\b(?:expected|must be|should be) (?:one|any) of\b[^.\n]*"
+    r"|(?<!not )\b(?:allowed|supported|valid|known|accepted|permitted|expected)"
+    r" (?:fields|param\w*s|properties|keys|arguments|options|names)\b[^.\n]*",
+    re.I,
+)
+"""A list of what the server accepts: the field that it refuses is not among it."""
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?:\.\d{1,4})?(?![\w])")
 
 
@@ -211,7 +219,8 @@ def _named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
     if told:
         return told
     # "Unsupported parameter: 'max_tokens' …. Use 'max_completion_tokens' instead": the request has the first.
-    return [name for name in fields if any(_mentioned(each, complaint.message) for each in spellings[name])]
+    message = _KNOWN_NAMES.sub("", complaint.message)
+    return [name for name in fields if any(_mentioned(each, message) for each in spellings[name])]
 
 
 def _mentioned(name: str, message: str) -> bool:

@@ -32,7 +32,8 @@ _OVERLOADED = re.compile(
 _EMPTY_ACCOUNT = re.compile(
     r"insufficient[ _](?:quota|balance|credits?|funds)|(?:credit|account) balance is too low"
     r"|billing[ _](?:hard|not)"
-    r"|out of credits|requires? more credits|余额不足|欠费",
+    r"|out of credits|requires? more credits|\bspending limit|\barrear|余额不足|欠费"
+    r"|(?:used|exceeded|exhausted|spent|n[o']t have)\b[^.]{0,40}\bcredits\b",
     re.IGNORECASE,
 )
 

@@ -21,6 +21,7 @@ _SAID = re.compile(
 _FIELD = re.compile(
     r"retry[_-]?(?:after|delay|in)|reset[_-]?delay|wait[_-]?(?:time|seconds)|ratelimit-reset", re.I
 )
+_NONE_LEFT = re.compile(r"\br=0\s*;\s*t=(\d{1,9})\b")
 _EPOCH_S = 1_000_000_000
 """Larger numbers are a point in time, in seconds or milliseconds since 1970."""
 
@@ -30,7 +31,8 @@ def header_wait(headers: Mapping[str, str]) -> float | None:
 
     ``retry-after-ms`` and ``retry-after`` (RFC 9110) count first. Otherwise it is the latest reset of a limit
     of which nothing remains (``x-ratelimit-reset-requests: 6m0s``, ``anthropic-ratelimit-tokens-reset`` with
-    a date, ``x-ratelimit-reset`` with milliseconds since 1970).
+    a date, ``x-ratelimit-reset`` with milliseconds since 1970, ``RateLimit: "default";r=0;t=30`` of
+    draft-ietf-httpapi-ratelimit-headers).
     """
     lower = {name.lower(): value for name, value in headers.items()}
     if (milliseconds := _seconds(lower.get("retry-after-ms"))) is not None:
@@ -39,7 +41,7 @@ def header_wait(headers: Mapping[str, str]) -> float | None:
         return asked
     if (asked := duration(lower.get("retry-after", ""))) is not None:
         return asked
-    waits = []
+    waits = [float(seconds) for seconds in _NONE_LEFT.findall(lower.get("ratelimit", ""))]
     for name, value in lower.items():
         if "ratelimit" in name.replace("-", "").replace("_", "") and "reset" in name:
             left = lower.get(name.replace("reset", "remaining"), "0")
