@@ -58,6 +58,7 @@ COMMANDS: Mapping[str, Definition] = {
     "bench-gpu": Definition("bench_gpu", "bench_gpu"),
     "doctor": Definition("doctor", "doctor"),
     "play": Definition("envs", "play"),
+    "serve": Definition("serve", "serve"),
     "floors": Definition("floors", "floors"),
     "grade": Definition("grade", "grade"),
     "theory": Definition("theory", "theory"),

@@ -80,6 +80,8 @@ class PlainEnv(TextEnv):
         NlacBenchError: the observations or actions of ``env`` are not text.
     """
 
+    has_oracle = False
+
     def __init__(
         self, env: gymnasium.Env[str, str], name: str, split: str = "test", episodes: int | None = None
     ) -> None:

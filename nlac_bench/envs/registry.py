@@ -35,8 +35,11 @@ BUILTIN = {
 }
 """CLI name → (Gymnasium id, entry point)."""
 
-BUILTIN_WITH_ARGUMENTS = {"prompts": "nlac_bench.envs.prompts:PromptsEnv"}
-"""CLI name → entry point of environments that play a file of the user, and have no Gymnasium id."""
+BUILTIN_WITH_ARGUMENTS = {
+    "prompts": "nlac_bench.envs.prompts:PromptsEnv",
+    "openenv": "nlac_bench.bridges.openenv_env:OpenEnvEnv",
+}
+"""CLI name → entry point of environments that play a file or server of the user, and have no Gymnasium id."""
 
 PLUGIN_GROUP = "nlac_bench.envs"
 

@@ -15,6 +15,7 @@ from nlac_bench.envs.conformance.play import (
     MAX_EPISODE_STEPS,
     SAMPLED_TASKS,
     CheckedEnv,
+    NotApplicableError,
     episode,
     named,
     play,
@@ -112,7 +113,9 @@ def _info(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
         for task_id in sampled_tasks(env):
             rng = np.random.default_rng(0)
-            for next_action in (lambda rng=rng: env.random_action(rng), env.oracle_action):
+            for next_action in (lambda rng=rng: env.random_action(rng), env.oracle_action)[
+                : 1 + env.has_oracle
+            ]:
                 _, info = env.reset(seed=0, options={"task_id": task_id})
                 for key, kind in RESET_KEYS.items():
                     require(
@@ -122,6 +125,11 @@ def _info(subject: CheckedEnv) -> str:
                 json.dumps(info, allow_nan=False)
                 _check_steps(env, next_action)
     return ""
+
+
+def _needs_oracle(env: TextEnv) -> None:
+    if not env.has_oracle:
+        raise NotApplicableError("the environment has no oracle")
 
 
 def _check_steps(env: TextEnv, next_action: Callable[[], str]) -> None:
@@ -159,6 +167,7 @@ def _keys_and_texts(value: object) -> Iterator[tuple[str, str]]:
 @named("gold answers stay hidden")
 def _hidden_gold(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
+        _needs_oracle(env)
         for task_id in sampled_tasks(env):
             _, info = env.reset(seed=0, options={"task_id": task_id})
             for _ in range(MAX_EPISODE_STEPS):
@@ -246,6 +255,7 @@ def _tasks(subject: CheckedEnv) -> str:
 @named("oracle")
 def _oracle(subject: CheckedEnv) -> str:
     with subject.text_env() as env:
+        _needs_oracle(env)
         tasks = sampled_tasks(env)
         for task_id in tasks:
             env.reset(seed=0, options={"task_id": task_id})

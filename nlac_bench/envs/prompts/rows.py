@@ -217,7 +217,7 @@ def _refused_env(text: str) -> str:
         entry = registry.canonical_name(name)
     except (ValueError, NlacBenchError) as error:
         return str(error)
-    if not registry.is_known(name) or entry == "prompts":
+    if not registry.is_known(name) or entry in registry.BUILTIN_WITH_ARGUMENTS:
         return f"{name!r:.80} is not a built-in environment, and not one that an installed package registers"
     outside = sorted({"data", "recording", "chat"} & arguments.keys())
     if any(arguments.get(each) not in (None, "embedded", "official") for each in outside):

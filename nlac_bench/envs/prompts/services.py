@@ -1,9 +1,11 @@
 """Asks services for a verdict: a verifier, and SandboxFusion for code. An outage is never a score."""
 
 import asyncio
+import http.client
 import json
 import math
 import re
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -147,7 +149,7 @@ async def _asked(url: str, body: Mapping[str, Any], read: Any) -> Any:
         if attempt:
             await asyncio.sleep(PAUSE_S * attempt)
         try:
-            reply = parse_json(await asyncio.to_thread(_posted, url, json.dumps(body).encode()))
+            reply = parse_json(await asyncio.to_thread(replied, url, json.dumps(body).encode()))
             if not isinstance(reply, dict):
                 raise ValueError(f"expected an object, got {reply!r:.80}")
             return read(reply)
@@ -156,10 +158,24 @@ async def _asked(url: str, body: Mapping[str, Any], read: Any) -> Any:
     raise EnvInfraError(f"the service {url} gave no verdict in {ATTEMPTS} attempts ({fault:.300})")
 
 
-def _posted(url: str, body: bytes) -> bytes:
+def replied(url: str, body: bytes | None) -> bytes:
+    """Return the reply of a service to ``body``, which is JSON and sent by POST, or to a GET without one.
+
+    Raises:
+        OSError: the service cannot be reached, does not answer within ``TIMEOUT_S`` seconds, or answers with
+            the status of an error (``HTTPError``).
+        ValueError: the reply has more than ``MAX_REPLY_BYTES``.
+    """
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-    with _opener.open(request, timeout=TIMEOUT_S) as reply:
-        data: bytes = reply.read(MAX_REPLY_BYTES + 1)
+    until, data = time.monotonic() + TIMEOUT_S, b""
+    try:
+        with _opener.open(request, timeout=TIMEOUT_S) as reply:
+            while len(data) <= MAX_REPLY_BYTES and (part := reply.read1(2**16)):
+                data += part
+                if time.monotonic() > until:
+                    raise TimeoutError(f"the reply did not end within {TIMEOUT_S:g} s")
+    except http.client.HTTPException as error:
+        raise OSError(f"the reply is not HTTP ({type(error).__name__}: {error})") from error
     if reply.status != 200 or len(data) > MAX_REPLY_BYTES:
         raise ValueError(f"status {reply.status}, {len(data):,} bytes; expected 200 and less than a megabyte")
     return data

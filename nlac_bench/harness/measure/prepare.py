@@ -76,10 +76,11 @@ def outline(config: RunConfig, chat: ChatFn | None = None, *, registered: bool =
     env = environments.measured
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
-    if isinstance(env, PlainEnv) and config.agent == "oracle":
+    if config.agent == "oracle" and not env.has_oracle:
+        what = "is a plain Gymnasium environment" if isinstance(env, PlainEnv) else "is on a server"
         raise ConfigError(
-            f"agent 'oracle' needs a TextEnv, which defines an oracle; {config.env} is a plain Gymnasium "
-            "environment; use 'random' or 'silent' instead"
+            f"agent 'oracle' needs a TextEnv, which defines an oracle; {config.env} {what}; use 'random' or "
+            "'silent' instead"
         )
     if isinstance(env, PlainEnv) and config.agent == "constant" and not env.constant_actions():
         raise ConfigError(

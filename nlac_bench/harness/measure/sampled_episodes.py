@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.envs import registry as envs
-from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.env_string import join
 from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.model_defaults import is_tiny
@@ -53,7 +52,7 @@ class MeanEpisode:
 def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
     """Play the oracle on up to ``SAMPLED_TASKS`` of ``tasks``, evenly spaced.
 
-    Plain Gymnasium environments have no oracle; random actions are played in them instead.
+    In environments without an oracle, random actions are played instead.
     """
     env = scripted_env(planned)
     results = []
@@ -62,7 +61,7 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
         rules = _rules(info)
         lengths, ended, rng = [len(observation)], False, np.random.default_rng(0)
         while not ended and len(lengths) <= MAX_STEPS:
-            action = env.random_action(rng) if isinstance(env, PlainEnv) else env.oracle_action()
+            action = env.oracle_action() if env.has_oracle else env.random_action(rng)
             observation, _, terminated, truncated, _ = env.step(action)
             ended = terminated or truncated
             lengths.append(len(observation))

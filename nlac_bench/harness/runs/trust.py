@@ -21,8 +21,8 @@ from nlac_bench.harness.runs.configuration import RunConfig, declared
 _SENT = ("NLAC_BENCH_API_KEY", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """Environment variables that are sent to the server of ``base_url``; the last three by OpenAI's SDK."""
 
-_OUTSIDE = {"recording", "verifier", "sandbox"}
-"""Arguments of environments: a file to which answers are appended, and servers that replies are sent to."""
+_OUTSIDE = {"recording", "verifier", "sandbox", "url"}
+"""Arguments of environments: a file to which answers are appended, and servers that actions are sent to."""
 
 _EFFECTS: Mapping[str, str] = {
     name: effect
