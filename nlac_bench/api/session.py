@@ -6,11 +6,12 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nlac_bench.agents.registry import AgentFactory
 from nlac_bench.api.console import errors, escape
 from nlac_bench.api.progress import RunProgress, TrainProgress, counters_of
+from nlac_bench.api.tracking import Tracking
 from nlac_bench.harness.measure.missing import refuse_missing
 from nlac_bench.harness.measure.model_defaults import default_tasks
 from nlac_bench.harness.measure.new_templates import play_new
@@ -80,7 +81,15 @@ async def play_run(prepared: Prepared, writer: RunWriter) -> SessionResult:
     """
     if note := default_tasks(writer.folder.config):
         errors.print(escape(note), soft_wrap=True)
-    return await (_train if prepared.config.train is not None else _measure)(prepared, writer)
+    with Tracking.of(prepared.config.track, writer.folder) as tracking:
+        if prepared.config.train is None:
+            result = await _measure(prepared, writer)
+        else:
+            result = await _train(prepared, writer, tracking)
+        if prepared.config.track is not None and result.incomplete is None:
+            training = {} if result.training is None else result.training.to_json()
+            tracking.summary(summarise(writer.folder.path).to_json() | training)
+    return result
 
 
 async def _measure(prepared: Prepared, writer: RunWriter) -> SessionResult:
@@ -98,14 +107,19 @@ async def _measure(prepared: Prepared, writer: RunWriter) -> SessionResult:
     return _incomplete(summary, driver.stopped, "episodes", reportable=reportable)
 
 
-async def _train(prepared: Prepared, writer: RunWriter) -> SessionResult:
+async def _train(prepared: Prepared, writer: RunWriter, tracking: Tracking) -> SessionResult:
     from nlac_bench.training.run import train_and_test, trained  # torch takes seconds to import
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
     with TrainProgress(prepared.config, counters_of(prepared.agent)) as progress:
+
+        def on_metrics(row: dict[str, Any]) -> None:
+            progress.metrics(row)
+            tracking.row(row)
+
         done = await train_and_test(
-            prepared, writer, progress.phase, progress.metrics, progress.training, progress.learner
+            prepared, writer, progress.phase, on_metrics, progress.training, progress.learner
         )
     if done and (result := trained(folder)) is not None:
         return SessionResult(None, False, None, reportable=True, training=result)

@@ -140,7 +140,7 @@ def judge(env: str, rule: GateRule, comparison: Comparison | AlgorithmComparison
 
 def worst(verdicts: list[GateVerdict]) -> GateVerdict:
     """Return the verdict on several environments together."""
-    return next((each for each in ("fail", "undecided") if each in verdicts), "pass")  # type: ignore[return-value]
+    return next((each for each in ("fail", "undecided") if each in verdicts), "pass")
 
 
 def _needed(rule: GateRule, comparison: Comparison | AlgorithmComparison) -> dict[str, int]:

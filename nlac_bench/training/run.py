@@ -251,7 +251,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
     subject["train"] = None
     if (path / "manifest.json").exists():
         return RunWriter.resume(path, conditions=prepared.conditions, subject=subject, plan=prepared.plan)
-    config = prepared.config.changed(train=None, offline=None).as_dict()
+    config = prepared.config.changed(train=None, offline=None, track=None).as_dict()
     return RunWriter.create(
         path, config=config, conditions=prepared.conditions, subject=subject, plan=prepared.plan
     )

@@ -82,7 +82,7 @@ def test_the_help_of_run_lists_ten_options_above_the_advanced_ones(name: str) ->
 
 def test_resume_has_the_options_that_settings_declare() -> None:
     wanted = {name for name, field in RunConfig.model_fields.items() if declared(field).get("resume")}
-    assert options("resume").keys() - {"folder", "as_json"} == wanted and len(wanted) == 14
+    assert options("resume").keys() - {"folder", "as_json"} == wanted and len(wanted) == 15
     shown = options("resume")
     for name in wanted:
         resume = declared(RunConfig.model_fields[name])["resume"]
@@ -96,7 +96,7 @@ def test_what_must_be_repeated_is_what_has_an_effect_outside_of_the_run() -> Non
         assert bool(option.get("effect")) == ("repeat" in (option.get("resume") or ""))
     stored = dict.fromkeys(RunConfig.model_fields, "x") | {"env": "some_package:Env-v0"}
     assert set(to_repeat(stored)) == {
-        "env", "base_url", "user_base_url", "record", "servers", "weights_folder",
+        "env", "base_url", "user_base_url", "record", "servers", "weights_folder", "track",
     }  # fmt: skip
     assert "env" not in to_repeat(stored | {"env": "tau_retail"})
 

@@ -182,7 +182,7 @@ def test_wrong_verdicts_are_as_rare_as_stated(discordance: float) -> None:
 
 def test_the_stated_number_of_tasks_decides_with_the_stated_power() -> None:
     rng, rule = np.random.default_rng(2), GateRule(largest_loss=0.04)
-    decided = []
+    decided: list[bool] = []
     while len(decided) < 300:
         observed = drawn(rng, 100, 0.02, 0.3)
         result = judged(observed, rule)

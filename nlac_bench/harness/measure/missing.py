@@ -18,6 +18,7 @@ from nlac_bench.harness.measure.official_tasks import (
     official_tasks,
 )
 from nlac_bench.harness.runs.configuration import EngineKind, RunConfig
+from nlac_bench.harness.runs.trackers import EXTRA, tracker_names
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 
 _HUB_TIMEOUT_S = 5.0
@@ -45,7 +46,13 @@ def missing(config: RunConfig) -> list[Missing]:
         results += _model(config.model, config.base_url, engine, "--base-url")
     if config.user_model is not None and config.replay is None:
         results += _model(config.user_model, config.user_base_url, "auto", "--user-base-url")
-    return list(dict.fromkeys(results))
+    return [*dict.fromkeys(results), *missing_trackers(config)]
+
+
+def missing_trackers(config: RunConfig) -> list[Missing]:
+    """Return the packages of ``config.track`` that are not installed; nothing is imported."""
+    absent = [name for name in tracker_names(config.track) if importlib.util.find_spec(name) is None]
+    return [Missing(f"the package {name}", f"pip install 'nlac-bench[{EXTRA}]'") for name in absent]
 
 
 def missing_data(official: OfficialTasks | None) -> Missing | None:

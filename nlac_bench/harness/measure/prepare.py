@@ -14,6 +14,7 @@ from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.errors import ConfigError, MissingError
 from nlac_bench.harness.measure.engines import local_model, policy_engine
 from nlac_bench.harness.measure.environment import Environments, chosen_tasks, conditions
+from nlac_bench.harness.measure.missing import missing_trackers
 from nlac_bench.harness.measure.official_tasks import NEEDS_USER, USER_FIX
 from nlac_bench.harness.measure.simulator import simulator
 from nlac_bench.harness.measure.training_checks import check_training
@@ -150,6 +151,8 @@ def prepare(config: RunConfig, make_agent: AgentFactory | None = None) -> Prepar
     Raises:
         NlacBenchError: as ``outline``, or the engine or the agent cannot be made.
     """
+    for absent in missing_trackers(config):
+        raise MissingError(absent.what, absent.fix)
     planned = outline(config, registered=make_agent is None)
     _prompts(planned)  # before a model is loaded
     engine = None if config.agent in FLOORS else policy_engine(config)

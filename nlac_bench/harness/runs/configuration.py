@@ -12,6 +12,7 @@ from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.secrets import refuse_known_secrets
+from nlac_bench.harness.runs.trackers import TRACKERS, tracker_names
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.settings import Settings, explain_unknown, kinds
@@ -236,6 +237,12 @@ class RunConfig(Settings):
         resume="replace",
     )
     base: str | None = _option(None, "Folder of an `eval` of the untrained model; it is not measured again.")
+    track: str | None = _option(
+        None,
+        f"Also send measurements to these trackers, separated by commas: {', '.join(TRACKERS)}.",
+        resume="repeat or replace",
+        effect="sends measurements to trackers, with your keys of them",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -268,6 +275,7 @@ class RunConfig(Settings):
             raise ConfigError(
                 "record and replay cannot be used together, because a replay calls no model; leave out one"
             )
+        tracker_names(self.track)
         for name in VLLM_OPTIONS:
             if getattr(self, name) is not None and self.engine != "vllm":
                 raise ConfigError(f"{name} is an option of vLLM; set engine to vllm, or leave out {name}")

@@ -1,8 +1,10 @@
 """Reads the texts of a training run's language critic: ``critiques.jsonl`` and ``probes.jsonl``."""
 
+import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -11,6 +13,8 @@ from nlac_bench.harness.runs.lines import RunFolderError, read_lines
 
 CRITIQUES = "critiques.jsonl"
 PROBES = "probes.jsonl"
+_TAIL_BYTES = 2**20
+"""The end of the file in which the newest lessons are looked for."""
 
 _Record = TypeVar("_Record", CritiqueRecord, ProbeRecord)
 
@@ -24,6 +28,18 @@ def read_critiques(folder: Path) -> Iterator[CritiqueRecord]:
         RunFolderError: a line is damaged, or is not such a record.
     """
     return _records(folder / CRITIQUES, CritiqueRecord)
+
+
+def last_critiques(folder: Path, count: int) -> list[dict[str, Any]]:
+    """Return up to ``count`` of the newest lessons as they are stored; only the end of the file is read."""
+    path = folder / CRITIQUES
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        start = max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES)
+        file.seek(start)
+        lines = file.read().splitlines()
+    return [json.loads(line) for line in lines[1 if start else 0 :][-count:]]
 
 
 def read_probes(folder: Path) -> Iterator[ProbeRecord]:

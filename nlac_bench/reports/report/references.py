@@ -70,7 +70,18 @@ def missing_references(config: Mapping[str, object]) -> str:
 
 def reference_config(config: RunConfig, agent: str) -> RunConfig:
     """Return the settings with which ``agent``, which uses no model, is played for a run with ``config``."""
-    names = ("model", "servers", "train", "offline", "base", "prompts", "record", "refine", "best_of")
+    names = (
+        "model",
+        "servers",
+        "train",
+        "offline",
+        "base",
+        "prompts",
+        "record",
+        "refine",
+        "best_of",
+        "track",
+    )
     without_model = dict.fromkeys(names)
     return config.changed(agent=agent, weights_by="file", weights_folder=None, **without_model)
 
