@@ -9,6 +9,9 @@ READY_VLLM := $(VENV_VLLM)/.ready
 # The packages of bridges bring 200 others, so they have environments of their own.
 VENV_BRIDGES ?= .venv-bridges
 READY_BRIDGES := $(VENV_BRIDGES)/.ready
+# Verifiers and OpenEnv need different versions of mcp.
+VENV_VERIFIERS ?= .venv-verifiers
+READY_VERIFIERS := $(VENV_VERIFIERS)/.ready
 # A newer Python, as pyenv installs it or as the system has it.
 VENV_313 ?= .venv-313
 READY_313 := $(VENV_313)/.ready
@@ -93,8 +96,14 @@ $(READY_BRIDGES): pyproject.toml requirements/bridges.txt
 	  -r requirements/bridges.txt -e '.[train,frames,test]'
 	@touch $@
 
-test-bridges: $(READY_BRIDGES) ## Run the tests of bridges with the real packages, which are installed in .venv-bridges
+$(READY_VERIFIERS): pyproject.toml requirements/verifiers.txt
+	$(PYTHON) -m venv $(VENV_VERIFIERS)
+	$(VENV_VERIFIERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/verifiers.txt -e '.[test]'
+	@touch $@
+
+test-bridges: $(READY_BRIDGES) $(READY_VERIFIERS) ## Run the tests of bridges with the real packages, in .venv-bridges and .venv-verifiers
 	$(VENV_BRIDGES)/bin/python -m pytest $(PARALLEL) tests/bridges --durations=5
+	$(VENV_VERIFIERS)/bin/python -m pytest tests/bridges/test_verifiers.py --durations=5
 
 lint: $(READY) ## Run ruff and mypy
 	$(BIN)/ruff format --check .
@@ -118,4 +127,4 @@ docs: $(READY) ## Draw the figures in docs/ again
 	$(BIN)/python -m docs.figures
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(VENV_313) $(VENV_VLLM) $(VENV_BRIDGES) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV_313) $(VENV_VLLM) $(VENV_BRIDGES) $(VENV_VERIFIERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

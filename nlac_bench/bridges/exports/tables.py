@@ -32,7 +32,8 @@ def export_tables(folder: Path, out: Path, form: Literal["csv", "parquet"]) -> i
         NlacBenchError: a file cannot be written.
     """
     run = RunFolder.open(folder)
-    episodes, turns = [], []
+    episodes: list[Any] = []
+    turns: list[Any] = []
     for side in sides_of(folder):
         if side.measured:
             for frames, frame in ((episodes, episodes_frame(side.run)), (turns, turns_frame(side.run))):
