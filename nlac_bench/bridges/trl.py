@@ -28,7 +28,7 @@ your answer, call the tool respond. A turn without a tool call ends the conversa
 _TYPES: Mapping[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict}
 
 
-class Episode:
+class TrlEpisode:
     """A rollout of TRL: ``reset`` and ``get_reward``, which TRL calls, and the tools of the model.
 
     A subclass has a method for each tool of its environment. Each call is an action of the environment.
@@ -83,7 +83,7 @@ class Episode:
         return observation
 
 
-def environment(name: str, **args: Any) -> type[Episode]:
+def environment(name: str, **args: Any) -> type[TrlEpisode]:
     """Return a class whose instances play episodes of an environment: an ``environment_factory`` for TRL.
 
     Args:
@@ -97,10 +97,10 @@ def environment(name: str, **args: Any) -> type[Episode]:
     make = partial(make_text_env, name, **_arguments(name, args))
     env = make()
     tools = [tool["function"] for tool in env.tools()]
-    if taken := sorted({tool["name"] for tool in tools} & set(dir(Episode))):
+    if taken := sorted({tool["name"] for tool in tools} & set(dir(TrlEpisode))):
         raise ConfigError(f"{name}: its tool {taken[0]} has the name of a method of the bridge; rename it")
     methods = {tool["name"]: _method(tool) for tool in tools}
-    return type(env.name, (Episode,), {**methods, "_make": make, "__doc__": Episode.__doc__})
+    return type(env.name, (TrlEpisode,), {**methods, "_make": make, "__doc__": TrlEpisode.__doc__})
 
 
 def rows(name: str, **args: Any) -> list[dict[str, Any]]:
@@ -142,12 +142,12 @@ def _method(tool: Mapping[str, Any]) -> Callable[..., str]:
             text += f" {'Each is an object' if items is not value else 'An object'} with {json.dumps(fields)}"
         described.append(f"    {name}: {text}\n")
 
-    def call(self: Episode, **arguments: Any) -> str:
+    def call(self: TrlEpisode, **arguments: Any) -> str:
         given = {name: value for name, value in arguments.items() if name in required or value is not None}
         return self._play(action_of(tool["name"], json.dumps(given)))
 
     call.__name__ = tool["name"]
-    call.__qualname__ = f"Episode.{tool['name']}"
+    call.__qualname__ = f"TrlEpisode.{tool['name']}"
     call.__doc__ = " ".join(tool["description"].split())
     if described:
         call.__doc__ += "\n\nArgs:\n" + "".join(described)

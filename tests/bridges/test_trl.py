@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nlac_bench.bridges.trl import Episode, environment, rows
+from nlac_bench.bridges.trl import TrlEpisode, environment, rows
 from nlac_bench.envs.registry import make_text_env
 from nlac_bench.envs.tau import TauRetailEnv
 from nlac_bench.envs.tau.actions import CallAction, parse_action
@@ -15,7 +15,7 @@ from nlac_bench.errors import ConfigError, EnvInfraError
 ENV = "tau_retail"
 
 
-def play(episode: Episode, **row: Any) -> None:
+def play(episode: TrlEpisode, **row: Any) -> None:
     """Play the oracle's actions with the tools, as TRL would call them."""
     episode.reset(**row)
     while not episode._ended:

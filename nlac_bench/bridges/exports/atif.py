@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.api.exporting import write_file
-from nlac_bench.bridges.exports.sides import Side, Words, call_of, clean, sides_of
+from nlac_bench.bridges.exports.sides import ExportedSide, Words, call_of, clean, sides_of
 from nlac_bench.harness.runs.episode_json import dump_line
 from nlac_bench.types import Episode, Turn, Usage
 
@@ -16,7 +16,7 @@ VERSION = "ATIF-v1.8"
 def export_atif(folder: Path, out: Path) -> int:
     """Write each episode of the run in ``folder`` to a JSON file in the folder ``out``.
 
-    The file's name has the side (``Side``), the number of the episode and the task. An action is a step of
+    The file's name has the side (``ExportedSide``), the episode's number and the task. An action is a step of
     the agent: with a tool call, its observation is the tool's result, else the answer is the next step of the
     user. What the format has no field for is in ``extra``: the reward of a step and the critic's texts about
     it; success, parts of the reward and conditions of the trajectory.
@@ -39,7 +39,7 @@ def export_atif(folder: Path, out: Path) -> int:
     return count
 
 
-def _trajectory(side: Side, episode: Episode, words: Words) -> dict[str, Any]:
+def _trajectory(side: ExportedSide, episode: Episode, words: Words) -> dict[str, Any]:
     steps: list[dict[str, Any]] = [{"source": "user", "message": episode.first_observation}]
     for number, turn in enumerate(episode.turns):
         steps += _steps(turn, number, words)

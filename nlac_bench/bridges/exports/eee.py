@@ -10,7 +10,7 @@ from uuid import UUID
 
 from nlac_bench import tiny
 from nlac_bench.api.exporting import write_file
-from nlac_bench.bridges.exports.sides import Side, call_of, clean, sides_of
+from nlac_bench.bridges.exports.sides import ExportedSide, call_of, clean, sides_of
 from nlac_bench.errors import DataError
 from nlac_bench.harness.runs.episode_json import dump_line
 from nlac_bench.stats.summary import Summary, summarise
@@ -49,7 +49,7 @@ def export_eee(folder: Path, out: Path) -> int:
     return count
 
 
-def _record(side: Side, summary: Summary) -> tuple[dict[str, Any], list[bytes]]:
+def _record(side: ExportedSide, summary: Summary) -> tuple[dict[str, Any], list[bytes]]:
     run, stated = side.run, clean(dict(side.run.conditions))
     env, model = str(stated["env"]), _model_id(side)
     now = str(time.time())
@@ -110,7 +110,7 @@ def _record(side: Side, summary: Summary) -> tuple[dict[str, Any], list[bytes]]:
     }, rows  # fmt: skip
 
 
-def _model_id(side: Side) -> str:
+def _model_id(side: ExportedSide) -> str:
     """Return the model as ``developer/name``; an agent without a model is one of this project's."""
     if side.run.subject.get("model") is None:
         return f"nlac-bench/{clean(side.run.label)}"

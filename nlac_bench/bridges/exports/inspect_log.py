@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlac_bench.api.exporting import refuse_records
-from nlac_bench.bridges.exports.sides import Side, Words, call_of, clean, sides_of
+from nlac_bench.bridges.exports.sides import ExportedSide, Words, call_of, clean, sides_of
 from nlac_bench.bridges.require import require
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.runs.folder import row_key
@@ -25,7 +25,7 @@ _STOPS = {"length": "max_tokens", "context_overflow": "model_length", "content_f
 def export_inspect(folder: Path, out: Path) -> int:
     """Write the run in ``folder`` to ``out``, a file that ends with ``.eval`` or ``.json``.
 
-    The other sides of a training run (``Side``) become files beside it, such as ``NAME_untrained.eval``.
+    The other sides of a training run (``ExportedSide``) become files beside it: ``NAME_untrained.eval`` …
 
     A turn becomes a model event, an info event for each reading of the critic, and a tool event if the action
     called a tool. A sample is an episode: its id is the task, its epoch the trial, counted from 1. A
@@ -55,7 +55,7 @@ def export_inspect(folder: Path, out: Path) -> int:
     return episodes
 
 
-def _log(side: Side) -> tuple["EvalLog", int]:
+def _log(side: ExportedSide) -> tuple["EvalLog", int]:
     """Return the log of a side, and its number of recorded episodes."""
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec, EvalStats, recompute_metrics
 
@@ -89,7 +89,7 @@ def _log(side: Side) -> tuple["EvalLog", int]:
     return made, recorded
 
 
-def _samples(side: Side) -> Iterator["EvalSample"]:
+def _samples(side: ExportedSide) -> Iterator["EvalSample"]:
     epochs: dict[str, int] = {}
     for episode, words in side.episodes():
         # Training plays a task with the same trial number more than once.
@@ -97,7 +97,7 @@ def _samples(side: Side) -> Iterator["EvalSample"]:
         yield _sample(side, episode, words, episode.trial + 1 if side.measured else epochs[episode.task_id])
 
 
-def _sample(side: Side, episode: Episode, words: Words, epoch: int) -> "EvalSample":
+def _sample(side: ExportedSide, episode: Episode, words: Words, epoch: int) -> "EvalSample":
     from inspect_ai.event import InfoEvent, ModelEvent, ScoreEvent, ToolEvent
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageTool, ChatMessageUser, GenerateConfig, ModelOutput
@@ -174,7 +174,7 @@ def _output(model: str, turn: Turn, number: int) -> "ModelOutput":
     )  # fmt: skip
 
 
-def _failed(side: Side, recorded: set[tuple[int | str, int]]) -> list["EvalSample"]:
+def _failed(side: ExportedSide, recorded: set[tuple[int | str, int]]) -> list["EvalSample"]:
     """Return a sample with the last error for each episode that has no result."""
     from inspect_ai.log import EvalError, EvalSample
 

@@ -21,7 +21,7 @@ Words = Mapping[int, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Side:
+class ExportedSide:
     """Episodes of one agent, as ``nlac-bench view`` shows them.
 
     A training run has the sides ``untrained``, ``trained``, ``training`` and ``validation``. The last two are
@@ -67,17 +67,17 @@ class Side:
             yield episode_from_row(clean(episode_to_row(episode))), words
 
 
-def sides_of(folder: Path) -> list[Side]:
+def sides_of(folder: Path) -> list[ExportedSide]:
     """Return the sides of the run in ``folder``.
 
     Raises:
         RunFolderError: there is no run, or it is damaged.
     """
-    return [Side(clean(shown.name), shown.run, shown) for shown in shown_runs([folder])[0].sides]
+    return [ExportedSide(clean(shown.name), shown.run, shown) for shown in shown_runs([folder])[0].sides]
 
 
 @dataclass(frozen=True)
-class Call:
+class RecordedCall:
     """A tool call that an action made."""
 
     id: str
@@ -90,13 +90,13 @@ def _words(reading: Reading) -> dict[str, Any]:
     return {name: text for name in names if (text := getattr(reading, name, None)) is not None}
 
 
-def call_of(turn: Turn, number: int) -> Call | None:
+def call_of(turn: Turn, number: int) -> RecordedCall | None:
     """Return the tool call of an action, or None. Its arguments are empty if its text does not show them."""
     if turn.info.get("action_kind") != "tool":
         return None
     action = parse_action(turn.text)
     arguments = dict(action.arguments) if isinstance(action, CallAction) else {}
-    return Call(f"call_{number}", str(turn.info.get("tool_name")), arguments)
+    return RecordedCall(f"call_{number}", str(turn.info.get("tool_name")), arguments)
 
 
 def clean(value: Any) -> Any:
