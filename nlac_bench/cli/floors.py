@@ -92,7 +92,7 @@ def _agents_of(name: str) -> list[str]:
 
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
     env = registry.make_text_env(name)  # the tasks are the same in every world
-    world = world_of_seed(name, seed, env)
+    world = world_of_seed(name, seed)
     agent = floor_agent(agent_name, lambda: registry.make_training_env(name, **world))
     every = (
         max(1, len(env.task_ids) // episodes) if episodes else 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
+from gymnasium.envs.registration import load_env_creator
 from gymnasium.error import Error as GymnasiumError
 
 from nlac_bench.envs.env_string import parse
@@ -224,6 +225,19 @@ def find(name: str) -> EnvEntry:
             "'@{json arguments}'"
         ) from None
     return EnvEntry(spec.id, spec.id, "gymnasium", _gymnasium_maker(spec.id))
+
+
+def class_of(text: str) -> object:
+    """Return the class of the environment named ``text``, or the function that makes it; makes none.
+
+    Raises:
+        UnknownIdError: no environment has that name.
+    """
+    entry = find(parse(text)[0])
+    if entry.env_id is None:
+        return entry.make
+    where = gymnasium.spec(entry.env_id).entry_point
+    return load_env_creator(where) if isinstance(where, str) else where
 
 
 def _builtin(name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import copy
 from abc import abstractmethod
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -112,8 +112,8 @@ class TextEnv(gymnasium.Env[str, str]):
     """Number of steps after which an episode ends with ``end_reason="max_steps"``."""
     played_world: int | None = None
     """Which of several worlds with the same tasks is played; None if the environment has no worlds."""
-    worlds: Sequence[int] = ()
-    """The worlds of runs with the seeds 0, 1, 2, …, where the argument ``worlds`` names them; else empty."""
+    worlds: ClassVar[Mapping[str, Sequence[int]]] = {}
+    """The worlds of runs with the seeds 0, 1, 2, …, by the value of the constructor's argument ``worlds``."""
     remote: bool = False
     """Whether ``_begin`` or ``_respond`` may suspend, for instance for a model server. Set per instance."""
 

@@ -178,9 +178,9 @@ def check_sweep(sweep: Sweep) -> None:
         seeds[sweep.tuning_env] = (*seeds.get(sweep.tuning_env, ()), sweep.tuning_seed)
     for env in (*sweep.seeds, *sweep.transfer, sweep.tuning_env):
         try:
-            measured = outline(RunConfig.from_mapping(sweep.base(env), "[run]")).environments.measured
+            outline(RunConfig.from_mapping(sweep.base(env), "[run]")).environments.make_env()
             for seed in seeds.get(env, ()):
-                world_of_seed(env, seed, measured)
+                world_of_seed(env, seed)
         except (NlacBenchError, ValueError) as error:
             raise ConfigError(f"{env}: {error}") from error
 

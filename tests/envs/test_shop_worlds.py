@@ -497,4 +497,4 @@ def test_the_world_is_described_for_people() -> None:
         "held_out": True,
     }
     assert ShopWorldsEnv().describe_world()["held_out"] is False
-    assert env.worlds == HELD_OUT and set(described["procedures"]) == set(KIND_OF_TOOL.values())
+    assert env.worlds == {"held_out": HELD_OUT} and set(described["procedures"]) == set(KIND_OF_TOOL.values())

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError
@@ -14,13 +15,15 @@ from tests.cli.command import call
 
 SMALL = ("--model", "tiny", "--budget", "steps=1", "--max-tokens", "16", "--concurrency", "4")
 TRAIN = (
-    "train_batch_size=4", "mini_batch_size=2", "val_tasks=2", "max_response_length=16", "row_tokens=256",
+    "train_batch_size=8", "mini_batch_size=2", "val_tasks=2", "max_response_length=16", "row_tokens=256",
     "precision=fp32",
 )  # fmt: skip
 TRAINED = (*SMALL, *(word for setting in TRAIN for word in ("--train", setting)))
 PLAIN = "tests.envs.plain_env:nlac_bench_test/Echo-v0"
+ENV_OF = {"rft": "prompts", "ppo": "tau_retail"} | dict.fromkeys(
+    ("archer", "early_experience"), "shop_worlds"
+)
 WORLDS = 'shop_worlds@{"rules": "told", "worlds": "held_out", "level": "easy"}'
-TRAINING = ("nlac", "ppo", "sac")
 
 
 class BegunError(NlacBenchError):
@@ -58,20 +61,32 @@ def ends_at_the_first_episode(monkeypatch: pytest.MonkeyPatch, *arguments: str) 
         (PLAIN, "random", "test"),
         ("tau_retail", "react", "test"),
         ("tau_retail", "nlac", "train test validation"),
-        ("tau_retail", "ppo", "train test validation"),
         ("math500_hard", "sac", "train test validation"),
         (PLAIN, "nlac", "train test"),
-        (WORLDS, "oracle", "test test"),  # the first says which worlds there are
-        (WORLDS, "nlac", "test train test validation"),
+        (WORLDS, "oracle", "test"),
+        (WORLDS, "nlac", "train test validation"),
     ],
 )
 def test_each_environment_is_made_once_before_the_first_episode(
     env: str, agent: str, splits: str, tmp_path: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more = TRAINED if agent in TRAINING else () if agent in FLOORS else ("--model", "tiny")
+    more = TRAINED if agent in BUILT_IN else () if agent in FLOORS else ("--model", "tiny")
     run = ("--env", env, "--agent", agent, "--limit", "2", "--out", str(tmp_path / "run"))
     ends_at_the_first_episode(monkeypatch, *run, *more)
     assert made == splits.split()
+
+
+@pytest.mark.parametrize("method", sorted(BUILT_IN.keys() - {"nlac", "sac"}))
+def test_all_methods_make_each_environment_once_before_the_first_episode(
+    method: str, tmp_path: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = ENV_OF.get(method, "first_steps")
+    run = ["--env", env, "--agent", method, "--limit", "2", "--out", str(tmp_path / "run")]
+    if env == "prompts":
+        (tmp_path / "rows.jsonl").write_text('{"question": "1 + 1?", "answer": 2}\n' * 12)
+        run += ["--data", str(tmp_path / "rows.jsonl")]
+    ends_at_the_first_episode(monkeypatch, *run, *TRAINED)
+    assert made == (["train", "test"] if env == "prompts" else ["train", "test", "validation"])
 
 
 @pytest.mark.official

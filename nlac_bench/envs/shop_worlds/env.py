@@ -1,6 +1,6 @@
 """Defines the environment ``shop_worlds``: the embedded shop with procedures that differ between worlds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
@@ -108,6 +108,7 @@ class ShopWorldsEnv(TauEnv):
     splits = tuple(TASKS)
     domain_name = "retail"
     env_version: ClassVar[str] = "4"
+    worlds: ClassVar[Mapping[str, Sequence[int]]] = {"held_out": HELD_OUT}
 
     def __init__(
         self,
@@ -126,13 +127,12 @@ class ShopWorldsEnv(TauEnv):
             raise ValueError(f"rules must be 'told' or 'hidden', got {rules!r}")
         if worlds not in (None, "held_out"):
             raise ValueError(f"worlds must be 'held_out' or left out, got {worlds!r}")
-        self.worlds = HELD_OUT if worlds == "held_out" else ()
         if world is None:
-            world = self.worlds[0] if self.worlds else OPEN[0]
-        if self.worlds and world not in self.worlds:
+            world = HELD_OUT[0] if worlds else OPEN[0]
+        if worlds and world not in HELD_OUT:
             raise ValueError(
                 f"world {world!r} is not held out; with worlds='held_out' it must be from "
-                f"{self.worlds[0]} to {self.worlds[-1]}"
+                f"{HELD_OUT[0]} to {HELD_OUT[-1]}"
             )
         self._conditional = level == CONDITIONAL
         self._world = world_of(world, self._conditional)

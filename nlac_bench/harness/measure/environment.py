@@ -45,9 +45,7 @@ class Environments:
             arguments["tasks"] = "clean"
         if chat is not None:
             arguments["chat"] = chat
-        if "worlds" in envs.parse(config.env)[1]:
-            in_any_world = envs.make_text_env(config.env, **arguments)
-            arguments |= world_of_seed(config.env, config.seed, in_any_world)
+        arguments |= world_of_seed(config.env, config.seed)
         self._arguments = arguments
         # ``tasks`` selects tasks of the test split only.
         self._training = {name: value for name, value in arguments.items() if name != "tasks"}
