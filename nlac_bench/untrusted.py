@@ -179,7 +179,12 @@ def _containers(value: Any) -> Iterable[Any]:
     return [part for part in parts if type(part) in _NESTED]
 
 
-def _no_constant(text: str) -> float:
+def no_constant(text: str) -> float:
+    """Refuse NaN and infinities, as ``parse_constant`` of ``json.loads``.
+
+    Raises:
+        ValueError: always.
+    """
     raise ValueError(f"{text} is not a JSON number")
 
 
@@ -190,4 +195,4 @@ def _finite(text: str) -> float:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=each_once)
-_FINITE = json.JSONDecoder(object_pairs_hook=each_once, parse_constant=_no_constant, parse_float=_finite)
+_FINITE = json.JSONDecoder(object_pairs_hook=each_once, parse_constant=no_constant, parse_float=_finite)

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from nlac_bench.envs import pinned
 from nlac_bench.errors import DataError, MissingDataError, UnknownIdError
-from nlac_bench.untrusted import read_untrusted
+from nlac_bench.untrusted import no_constant, read_untrusted
 
 MAX_FILE_BYTES = 256 * 2**20
 """Larger files are rejected without being read; the suite's data sets are much smaller."""
@@ -235,14 +235,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _json(raw: bytes) -> Any:
-    value = json.loads(raw, parse_constant=_no_constant)
+    value = json.loads(raw, parse_constant=no_constant)
     if b"\\ud" in raw or b"\\uD" in raw:  # escapes of surrogates must be in pairs
         json.dumps(value, ensure_ascii=False).encode()
     return value
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is not a JSON number")
 
 
 def _gunzip(content: bytes) -> bytes:

@@ -84,7 +84,7 @@ def _gather(spec: DatasetSpec, origin: str | None, staging: Path, progress: Prog
     """Put the files into ``staging`` and return the names and hashes of those that must be in it."""
     if origin is None:
         if spec.name == "tau":
-            _unpack(_download(TAU_ARCHIVE, staging / "archive.tar.gz", progress), staging / "upstream")
+            unpack(_download(TAU_ARCHIVE, staging / "archive.tar.gz", progress), staging / "upstream")
             _convert_tau(staging / "upstream", staging)
             return spec.files
         if spec.name == "math":
@@ -211,10 +211,13 @@ def _receive(url: str, destination: Path, progress: Progress, late: threading.Ev
     return destination
 
 
-def _unpack(archive: Path, folder: Path) -> None:
+def unpack(archive: Path, folder: Path) -> None:
     """Unpack the plain files of a compressed tar archive of at most ``MAX_FILE_BYTES`` and ``MAX_MEMBERS``.
 
     The "data" filter refuses paths that leave ``folder``.
+
+    Raises:
+        DataError: the archive is damaged or exceeds a limit.
     """
     plain, members, size = archive.with_name("archive.tar"), [], 0
     try:

@@ -89,7 +89,7 @@ _Compared = tuple[float, Bounds | None, PairedTasks | PairError]
 def _models(entries: Sequence[Entry]) -> list[_Compared]:
     results: list[_Compared] = []
     for a, b in combinations(entries, 2):
-        sides = [_measured(entry.outcomes[0]) for entry in (a, b)]
+        sides = [measured_run(entry.outcomes[0]) for entry in (a, b)]
         comparison = compare(*sides)
         single = all(side.outcomes.trials == 1 for side in sides)
         means_a, means_b = (side.outcomes.task_means("success") for side in sides)
@@ -101,7 +101,7 @@ def _models(entries: Sequence[Entry]) -> list[_Compared]:
 
 def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
     rates_ST: list[Floats] = [
-        np.array([_measured(run).outcomes.task_means("success") for run in entry.outcomes])
+        np.array([measured_run(run).outcomes.task_means("success") for run in entry.outcomes])
         for entry in entries
     ]
     results: list[_Compared] = []
@@ -124,10 +124,10 @@ def _sides(a: Entry, b: Entry) -> Iterator[list[MeasuredRun]]:
     )
     for entry, worlds in zip((a, b), played, strict=True):
         runs = zip(entry.outcomes, worlds if paired else repeat(None), strict=False)
-        yield [_measured(run, world) for run, world in runs]
+        yield [measured_run(run, world) for run, world in runs]
 
 
-def _measured(run: RunOutcomes, world: int | None = None) -> MeasuredRun:
+def measured_run(run: RunOutcomes, world: int | None = None) -> MeasuredRun:
     """Return a run as the comparisons read it; every planned trial without a score is a failure."""
     success = np.nan_to_num(success_table(run))
     planned = success.size

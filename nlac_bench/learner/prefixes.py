@@ -15,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from nlac_bench.rollout.engines.common_beginning import common_length_of_arrays
+
 
 @dataclass(frozen=True, slots=True)
 class PrefixTree:
@@ -59,7 +61,7 @@ def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor, shared: bool = True) -> 
     before = path = np.zeros(0, dtype=np.int64)
     for start, ids in sorted(_sequences(ids_BT, segment_ids_BT), key=lambda item: item[1].tolist()):
         # The order is sorted, so the previous sequence shares the longest beginning of all earlier ones.
-        known = _common(before, ids) if shared else 0
+        known = common_length_of_arrays(before, ids) if shared else 0
         added = len(ids) - known
         path = np.concatenate([path[:known], np.arange(nodes, nodes + added)])
         node_flat[start : start + len(ids)] = path
@@ -98,7 +100,7 @@ def micro_batch_starts(ids_BT: Tensor, segment_ids_BT: Tensor, rows: int) -> lis
 def _tree_size(sequences: Sequence[NDArray[np.int64]]) -> int:
     size, before = 0, np.zeros(0, dtype=np.int64)
     for ids in sorted(sequences, key=lambda ids: ids.tolist()):
-        size += len(ids) - _common(before, ids)
+        size += len(ids) - common_length_of_arrays(before, ids)
         before = ids
     return size
 
@@ -114,9 +116,3 @@ def _sequences(ids_BT: Tensor, segment_ids_BT: Tensor) -> list[tuple[int, NDArra
             if segments[row, start]:
                 shared.append((row * width + start, ids[row, start:stop]))
     return shared
-
-
-def _common(one_T: NDArray[np.int64], other_T: NDArray[np.int64]) -> int:
-    width = min(len(one_T), len(other_T))
-    differs_T = one_T[:width] != other_T[:width]
-    return int(differs_T.argmax()) if differs_T.any() else width

@@ -92,12 +92,12 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
     """
     check_sweep(sweep)
     make_folder(out)
-    play_jobs([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
+    play_jobs([training_job(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
     play_jobs([*_floors(sweep, out), *_bases(sweep, out)], jobs, say)
     rates = chosen_rates(sweep, out)
     tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]
     tuned = [c for c in tuned if done(base_folder(out, c.env, c.seed))]
-    play_jobs([_training(sweep, c, out, rates.get(c.method)) for c in tuned], jobs, say)
+    play_jobs([training_job(sweep, c, out, rates.get(c.method)) for c in tuned], jobs, say)
     trained = [c for c in tuned if done(c.folder(out))]
     play_jobs(list(_transfers(sweep, trained, out)), jobs, say)
 
@@ -176,7 +176,8 @@ def _bases(sweep: Sweep, out: Path) -> Iterator[SweepJob]:
             yield SweepJob("eval", base_folder(out, env, seed), {**sweep.base(env), "seed": seed})
 
 
-def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> SweepJob:
+def training_job(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> SweepJob:
+    """Return the job that trains ``cell`` into its folder in ``out``; ``lr`` is a tuned learning rate."""
     base = {"base": str(base_folder(out, cell.env, cell.seed))} if cell.lr is None else {}
     return SweepJob("run", cell.folder(out), sweep.settings(cell, lr), base)
 

@@ -205,12 +205,12 @@ def test_an_archive_is_unpacked_within_bounds(
     if what == "truncated":
         path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match="cannot be unpacked"):
-        fetch._unpack(path, tmp_path / "out")
+        fetch.unpack(path, tmp_path / "out")
     assert not list(tmp_path.iterdir()), "nothing is left"
 
 
 def test_an_archive_of_files_is_unpacked(tmp_path: Path) -> None:
-    fetch._unpack(archive(tmp_path / "archive.tar.gz", members=1_000), tmp_path / "out")
+    fetch.unpack(archive(tmp_path / "archive.tar.gz", members=1_000), tmp_path / "out")
     assert len(list((tmp_path / "out").iterdir())) == 1_000
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from nlac_bench.envs.tau import airline, retail
 from nlac_bench.envs.tau.database import Database
-from nlac_bench.envs.tau.domain import _ROWS, Domain, Task, _check, load_official
+from nlac_bench.envs.tau.domain import ROWS, Domain, Task, check_shape, load_official
 from nlac_bench.envs.tau.embedded import SPLITS, domains, load_embedded
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
@@ -90,8 +90,8 @@ def test_sizes(domain: Domain) -> None:
 
 
 def test_tables_and_tools_fit_the_engine(domain: Domain) -> None:
-    for table, shape in _ROWS[domain.name].items():  # as of a table of a data folder
-        _check(domain.tables[table], shape, f"{domain.name}.{table}")
+    for table, shape in ROWS[domain.name].items():  # as of a table of a data folder
+        check_shape(domain.tables[table], shape, f"{domain.name}.{table}")
     offered = {tool["function"]["name"]: tool["function"]["parameters"] for tool in domain.tools}
     assert list(offered) == list(TOOLS[domain.name])
     for name, parameters in offered.items():

@@ -11,7 +11,7 @@ from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.sweep.file import check_sweep, read_sweep
-from nlac_bench.sweep.play import _training
+from nlac_bench.sweep.play import training_job
 from tests.cli.command import call, nlac_bench
 
 SOURCE = """
@@ -86,7 +86,7 @@ lr = 1e-5
     )
     planned = read_sweep(tmp_path / "sweep.toml")
     check_sweep(planned)
-    _, own, slow = (_training(planned, cell, tmp_path / "out", None) for cell in planned.cells())
+    _, own, slow = (training_job(planned, cell, tmp_path / "out", None) for cell in planned.cells())
     assert own.settings["agent"] == slow.settings["agent"] == f"{module}:METHOD"
     assert own.settings["train"] == {"lr": 1e-5} and slow.settings["train"] == {}
     assert own.command()[-2:] == ["--agent", f"{module}:METHOD"], "the configuration alone imports nothing"

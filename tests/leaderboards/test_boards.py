@@ -12,7 +12,7 @@ from nlac_bench.leaderboards.boards import OUTSIDE, collect, make_boards
 from nlac_bench.leaderboards.entry import Entry, Source
 from nlac_bench.leaderboards.entry_file import entry_text
 from nlac_bench.leaderboards.numbers import stated_numbers
-from nlac_bench.leaderboards.pairs import _measured, all_pairs
+from nlac_bench.leaderboards.pairs import all_pairs, measured_run
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.stats.compare import compare_all
 from nlac_bench.stats.pairing import MeasuredRun
@@ -181,7 +181,7 @@ def test_missing_episodes_are_rejected_unless_the_entry_is_partial(level: str, t
 
 def test_compare_all_and_a_board_agree() -> None:
     entries = [GOOD, LEVEL, POOR]
-    runs: list[MeasuredRun] = [_measured(each.outcomes[0]) for each in entries]
+    runs: list[MeasuredRun] = [measured_run(each.outcomes[0]) for each in entries]
     for pair, comparison in zip(all_pairs(entries), compare_all(runs), strict=True):
         assert pair.p_holm == pytest.approx(comparison.p_adjusted)
         assert (pair.winner is None) == (comparison.verdict == "not distinguishable")

@@ -87,7 +87,7 @@ class Rendered:
         tokenize: bool,
         add_generation_prompt: bool,
     ) -> str:
-        made = template_trial._environment().from_string(self.chat_template)
+        made = template_trial.environment().from_string(self.chat_template)
         return made.render(messages=messages, tools=tools, add_generation_prompt=add_generation_prompt)
 
 
@@ -101,7 +101,7 @@ def template(call: str, head: str = HEAD) -> str:
 
 def written(call: str, arguments: Any, call_id: str = "call00000") -> str:
     made = {"id": call_id, "type": "function", "function": {"name": "get", "arguments": arguments}}
-    return template_trial._environment().from_string(call).render(call=made)
+    return template_trial.environment().from_string(call).render(call=made)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

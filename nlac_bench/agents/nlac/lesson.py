@@ -8,6 +8,7 @@ from nlac_bench.agents.roles.speaker import Action, Speaker, decoded
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.learner.batch import LossName, TokenSequence
 from nlac_bench.rollout.engines.chat_template import ChatFormat
+from nlac_bench.rollout.engines.common_beginning import common_length
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest
 from nlac_bench.rollout.engines.forms import Filled, Form, FormTokens
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
@@ -182,8 +183,8 @@ class Encoder:
         """
         after = [state.after(action, text, kind) for text in (observation, "")]
         whole, without = (self._prompt_ids(self._prompts.policy(s)) for s in after)
-        start = _common(whole, without)
-        end = _common(whole[start:][::-1], without[start:][::-1])
+        start = common_length(whole, without)
+        end = common_length(whole[start:][::-1], without[start:][::-1])
         own = len(whole) - start - end
         if own <= 0 or start + end < len(without) or not self._fits(whole):
             self.too_long += 1
@@ -249,9 +250,3 @@ class Encoder:
         mask = [0.0] * len(ids) + list(map(float, learned))
         few = {} if filled is None else {len(ids) + at: x for at, x in filled.restricted.items()}
         return TokenSequence([*ids, *answer], mask, weight, group_id=group, loss=loss, restricted=few)
-
-
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return the length of the common beginning."""
-    pairs = zip(one, other, strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -137,12 +137,12 @@ def load_official(name: str, data: str | os.PathLike[str] = "official") -> Domai
 
         def read(file: str, shape: _Shape) -> Any:
             content = dataset.json(file)
-            _check(content, shape, f"{dataset.folder / file}")
+            check_shape(content, shape, f"{dataset.folder / file}")
             return content
 
         _loaded[key] = Domain(
             name=domain,
-            tables={table: read(file, _ROWS[name][table]) for table, file in tables.items()},
+            tables={table: read(file, ROWS[name][table]) for table, file in tables.items()},
             policy=dataset.text(policy),
             tools=tuple(read(tools, _TOOLS)),
             tasks={s: tasks_from_json(name, s, read(file, _TASKS)) for s, file in splits.items()},
@@ -184,26 +184,34 @@ def _number(value: object) -> None:
         raise ValueError("a number")
 
 
-def _check(value: Any, shape: _Shape, place: str) -> None:
+def check_shape(value: Any, shape: _Shape, place: str) -> None:
+    """Check the types of a JSON value.
+
+    Args:
+        place: where the value is, for error messages.
+
+    Raises:
+        DataError: a type is wrong, or a field is missing.
+    """
     if isinstance(shape, type):
         if not isinstance(value, shape):
             raise DataError(_wrong(place, shape.__name__, value))
     elif isinstance(shape, list):
-        _check(value, list, place)
+        check_shape(value, list, place)
         for index, item in enumerate(value):
-            _check(item, shape[0], f"{place}[{index}]")
+            check_shape(item, shape[0], f"{place}[{index}]")
     elif isinstance(shape, _Each):
-        _check(value, dict, place)
+        check_shape(value, dict, place)
         for key, item in value.items():
-            _check(item, shape.shape, f"{place}[{key!r}]")
+            check_shape(item, shape.shape, f"{place}[{key!r}]")
     elif isinstance(shape, dict):
-        _check(value, dict, place)
+        check_shape(value, dict, place)
         for key, item in shape.items():
             if key not in value:
                 raise DataError(
                     f"{place} lacks the key {key!r}; it has {', '.join(map(repr, value)) or 'none'}"
                 )
-            _check(value[key], item, f"{place}[{key!r}]")
+            check_shape(value[key], item, f"{place}[{key!r}]")
     else:
         _by_function(value, shape, place)
 
@@ -239,7 +247,7 @@ _USER: dict[str, _Shape] = {
     "payment_methods": _Each({"source": str}),
 }
 _ITEM: dict[str, _Shape] = {"name": str, "product_id": str, "item_id": str, "price": _number, "options": dict}
-_ROWS: Mapping[str, Mapping[str, _Shape]] = {
+ROWS: Mapping[str, Mapping[str, _Shape]] = {
     "retail": {
         "orders": _Each(
             {

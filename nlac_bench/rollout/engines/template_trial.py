@@ -57,7 +57,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     try:
-        template = _environment().from_string(sys.stdin.read())
+        template = environment().from_string(sys.stdin.read())
     except MemoryError:
         return TOO_LARGE
     except Exception:  # apply_chat_template will report it
@@ -80,16 +80,17 @@ def main() -> int:
     return FINE
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
+def environment() -> ImmutableSandboxedEnvironment:
+    """Return the environment in which transformers renders chat templates."""
+    result = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
     )
     dumps: Callable[..., str] = lambda value, ensure_ascii=False, **options: json.dumps(  # noqa: E731
         value, ensure_ascii=ensure_ascii, **options
     )
-    environment.filters["tojson"] = dumps
-    environment.globals |= {"raise_exception": _raise, "strftime_now": lambda form: form}
-    return environment
+    result.filters["tojson"] = dumps
+    result.globals |= {"raise_exception": _raise, "strftime_now": lambda form: form}
+    return result
 
 
 def _raise(message: object) -> None:

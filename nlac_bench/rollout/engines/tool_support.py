@@ -8,6 +8,7 @@ import json
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
+from nlac_bench.rollout.engines.common_beginning import common_length
 from nlac_bench.rollout.engines.engine import Engine, tokenizer_of
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
@@ -125,7 +126,7 @@ def _problem(chat: ChatFormat, call_id: str) -> str | None:
     except NlacBenchError as error:
         return f"it fails on a call and its result: {error}"
     # The prompt for an answer can end with the beginning of the marker of a call.
-    written, longer = (called[_common(each, called) :] for each in (asked, before))
+    written, longer = (called[common_length(each, called) :] for each in (asked, before))
     for what, word, text in (
         ("a call", "find_kettlewren", longer),
         ("the arguments of a call", "Oystergate", longer),
@@ -147,8 +148,3 @@ def _is_the_call(text: str) -> bool:
         ]
     except ValueError:
         return False
-
-
-def _common(a: str, b: str) -> int:
-    """Return the length of the common beginning of two texts."""
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

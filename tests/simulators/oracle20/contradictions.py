@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nlac_bench.simulators.oracle20.know.implications import Literal, _holds, rules
+from nlac_bench.simulators.oracle20.know.implications import Literal, holds, rules
 
 
 def contradictions(cells: np.ndarray, row: Mapping[str, int], names: tuple[str, ...]) -> list[str]:
@@ -12,7 +12,7 @@ def contradictions(cells: np.ndarray, row: Mapping[str, int], names: tuple[str, 
     return [
         f"{names[i]}: {' '.join(map(_spelled, rule.given))} => {_spelled(rule.then)}"
         for rule in rules()
-        for i in np.flatnonzero(_holds(cells, row, rule.given) & (cells[row[rule.then[0]]] == -rule.then[1]))
+        for i in np.flatnonzero(holds(cells, row, rule.given) & (cells[row[rule.then[0]]] == -rule.then[1]))
     ]
 
 

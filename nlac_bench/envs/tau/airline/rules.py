@@ -26,7 +26,6 @@ FREE_BAGS = {
     "gold": {"basic_economy": 2, "economy": 3, "business": 3},
 }
 """Free checked bags of each passenger, by membership and cabin."""
-BAG_PRICE = 50
 MOST_OF = {"certificate": 1, "credit_card": 1, "gift_card": 3}
 """How many payment methods of each kind a booking may use."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from nlac_bench.rollout.engines.common_beginning import common_length_of_arrays
 from nlac_bench.rollout.engines.engine import Finish, Sampling
 from nlac_bench.rollout.engines.filling import Filling
 from nlac_bench.rollout.engines.hf import attention, drafts
@@ -137,7 +138,11 @@ class Decoder:
             for row in waiting:
                 prompt_T = np.array(row.prompt, dtype=np.int64)
                 known, source = self._longest_match(prompt_T)
-                near = max((_common(prompt_T, other) for other, _ in wave), default=0) if self.reuse else 0
+                near = (
+                    max((common_length_of_arrays(prompt_T, other) for other, _ in wave), default=0)
+                    if self.reuse
+                    else 0
+                )
                 if near > known + _WORTH_COPYING:  # an earlier row of the same batch will compute the prefix
                     later.append(row)
                 else:
@@ -321,12 +326,6 @@ class Decoder:
         self._cache.copy(source, target, int(self._lengths_S[source]))
         for array in (self._kept_ST, self._lengths_S, self._ended_S):
             array[target] = array[source]
-
-
-def _common(one_T: np.ndarray, other_T: np.ndarray) -> int:
-    width = min(len(one_T), len(other_T))
-    differs_T = one_T[:width] != other_T[:width]
-    return int(differs_T.argmax()) if differs_T.any() else width
 
 
 def sample_tokens(logits_RV: torch.Tensor, rows: Sequence[Row]) -> tuple[list[int], list[float]]:

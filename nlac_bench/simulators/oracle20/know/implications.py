@@ -45,7 +45,7 @@ def close(cells: np.ndarray, row: Mapping[str, int]) -> None:
     while changed:
         changed = False
         for rule in rules():
-            changed |= _set(cells, row, _holds(cells, row, rule.given), rule.then)
+            changed |= _set(cells, row, holds(cells, row, rule.given), rule.then)
             if len(rule.given) == 1:
                 attribute, sign = rule.then
                 fails = cells[row[attribute]] == -sign
@@ -59,7 +59,8 @@ def _set(cells: np.ndarray, row: Mapping[str, int], where: np.ndarray, literal: 
     return bool(new.any())
 
 
-def _holds(cells: np.ndarray, row: Mapping[str, int], given: tuple[Literal, ...]) -> np.ndarray:
+def holds(cells: np.ndarray, row: Mapping[str, int], given: tuple[Literal, ...]) -> np.ndarray:
+    """Return for which objects all literals of ``given`` are known to hold, ``bool [objects]``."""
     return np.logical_and.reduce([cells[row[attribute]] == sign for attribute, sign in given])
 
 
