@@ -34,6 +34,7 @@ EXCEPTIONS = {
     r"^pip install 'nlac-bench\[": (
         "the package is not on an index; `make setup` installs this extra from the checkout"
     ),
+    r"export inspect": "it needs inspect-ai; tests/bridges/test_exports.py runs it",
     r"^pip install ray": "it changes the environment; it is for the machines of one server with many GPUs",
     r"^nlac-bench verify": "its entry has a hash in its name; tests/leaderboards/test_submit.py runs it",
     r"^python -m nlac_bench\.leaderboards\.floors": (
@@ -62,6 +63,7 @@ SUBSTITUTIONS = {
     r"--expected FILE": "--data {data}/tau_bench --expected {data}/tau_bench/expected_sample.jsonl",
     r"grade FILE\.jsonl": "grade answers.jsonl",
     r"export prompts RUN --out FILE": "export prompts runs/A --out rows.jsonl",
+    r"export (\w+) runs/nlac": r"export \1 runs/A",
     r"(train|val)\.parquet": "val.jsonl",  # parquet needs the extra frames; test_prompts.py reads it
     r"--model smollm2": "--model tiny",  # it is downloaded by the slow tests; tests/real trains it
     r"my_pkg:": "examples.register_env:",
