@@ -21,7 +21,7 @@ PYTHON313 ?= $(shell for python in python3.13 $$HOME/.pyenv/versions/3.13.*/bin/
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real smollm2 floors test test-quick test-slow test-all test-313 test-vllm test-vllm-engine test-vllm-servers test-bridges lint format bench bench-short docs boards clean
+.PHONY: help setup run run-real run-real-nlac smollm2 floors test test-quick test-slow test-all test-313 test-vllm test-vllm-engine test-vllm-servers test-bridges lint format bench bench-short docs boards clean
 
 help: ## List the tasks
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print 
 
 run-real: smollm2 ## Train a pretrained chat model of 135 million parameters with GRPO on small tasks
 	$(BIN)/nlac-bench run --agent grpo --model smollm2 --env first_steps
+
+run-real-nlac: smollm2 ## Train the same model with NLAC, with the settings of leaderboards/first_steps, where it gains nothing
+	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget tokens=8000 --train lr=1e-5
 
 smollm2: $(READY)
 	@$(BIN)/nlac-bench data verify smollm2 > /dev/null 2>&1 || $(BIN)/nlac-bench data fetch smollm2

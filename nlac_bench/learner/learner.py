@@ -100,8 +100,10 @@ class Learner:
             ((part + outputs.anchor) * self.mesh.size()).backward()
             for name, value in {"loss": part, **metrics}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + value.detach()
+            # Gradients lie between the freed activations, so those of the next micro-batch, which have other
+            # sizes, would not fit there.
+            release_memory()
         self._release_gathered()
-        release_memory()  # of activations, before the optimizer allocates its moments
         self.computing = False
         self.backward_tokens += batch.tokens
         self.forward_tokens += batch.tokens * referred
@@ -219,6 +221,7 @@ class Learner:
         for model in (self.model, self.reference):
             if model is not None:
                 model.reshard()  # type: ignore[operator]
+        release_memory()
 
     def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
         """Split ``batch`` into micro-batches of ``micro_rows`` rows.

@@ -105,8 +105,11 @@ def test_an_estimate_counts_the_memory_of_the_processes(monkeypatch: pytest.Monk
     ]
     assert 3 * one.engines == 1.5 * two.engines == three.engines
     assert one.learner == two.learner > 0 and one.conversations == two.conversations > 0
+    stored = (tiny.path() / "model.safetensors").stat().st_size
+    assert [each.loading for each in (one, two, three)] == [stored, 2 * stored, 3 * stored]
     played = memory(replicas=1, train=None, agent="act")
-    assert played.learner == played.gradient_step == 0
+    assert played.learner == played.gradient_step == played.kernels == 0
+    assert played.peak == played.python + played.engines + max(played.loading, played.conversations)
     assert played.engines in (2 * 3_674_368, 4 * 3_674_368)  # in bf16 or float32, as this machine computes
 
 

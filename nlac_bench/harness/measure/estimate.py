@@ -211,7 +211,7 @@ def estimate_of(config: RunConfig, check: Callable[[Prepared], None] = lambda pr
         here = size * (2 * (sampled + once) + 6 * learned) / operations_per_second()
         time_from = ", extrapolated by FLOPs from a second of matrix multiplication; sampling is slower"
     evaluated = max(count, plan.validation_tasks)
-    memory = None if served else memory_estimate(config, size, episode, evaluated)
+    memory = None if served else memory_estimate(config, size, episode, evaluated, learned)
     return RunEstimate(
         planned=count,
         tasks=plan.task_count,
