@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -175,7 +174,7 @@ class OpenEnvEnv(TextEnv):
         said = metadata.get("system_prompt")
         self._state = _RemoteEpisode(
             arguments,
-            policy=_clean(said) if isinstance(said, str) else "\n\n".join(rules) or self._server.about,
+            policy=_bounded(said) if isinstance(said, str) else "\n\n".join(rules) or self._server.about,
             examples=[each for each in messages if each["role"] != "system"][:-1],
             tools=_tools(observation.get("tools")),
             first=_text(observation),
@@ -196,14 +195,22 @@ class OpenEnvEnv(TextEnv):
             return self._invalid(f"Invalid action: expected one JSON object of the schema ({error}).")
         session = await self._session()
         try:
-            data = await session.ask("step", payload)
+            outcome = await self._taken(session, payload)
         except InvalidActionError as error:
-            return self._invalid(f"Invalid action: the server does not accept it: {_clean(str(error))}")
-        outcome = self._outcome(data)
+            return self._invalid(f"Invalid action: the server does not accept it: {error}")
         self._state.played.append((payload, outcome.observation, outcome.reward))
         if outcome.end_reason is not None:
             await session.close()
         return outcome
+
+    async def _taken(self, session: Session, payload: Mapping[str, Any]) -> Outcome:
+        """Take an action in ``session``, which is closed after any failure."""
+        data = await session.ask("step", payload)
+        try:
+            return self._outcome(data)
+        except EnvInfraError:
+            await session.close()
+            raise
 
     async def _session(self) -> Session:
         """Return the episode's session. A copy of an episode is first played again in a session of its own.
@@ -211,19 +218,22 @@ class OpenEnvEnv(TextEnv):
         Raises:
             EnvInfraError: the server did not answer as before.
         """
-        state, url = self._state, self._server.url
+        state: _RemoteEpisode = self._state
+        url = self._server.url
         if state.session is not None and state.session.loop is asyncio.get_running_loop():
-            return state.session  # type: ignore[no-any-return]
-        state.session, data = await Session.reset(url, state.arguments)
+            return state.session
+        session, data = await Session.reset(url, state.arguments)
         same = _text(data["observation"]) == state.first
         for payload, observation, reward in state.played:
-            again = self._outcome(await state.session.ask("step", payload))
+            again = await self._taken(session, payload)
             same = same and (again.observation, again.reward) == (observation, reward)
         if not same:
+            await session.close()
             raise EnvInfraError(
                 f"{url}: the same actions had another result, so an episode cannot be continued"
             )
-        return state.session  # type: ignore[no-any-return]
+        state.session = session
+        return session
 
     def _payload(self, action: str) -> Mapping[str, Any]:
         """Return the fields of an action; raises ``ValueError`` if it is no JSON object."""
@@ -241,27 +251,30 @@ class OpenEnvEnv(TextEnv):
         Raises:
             EnvInfraError: the reward is not a finite number.
         """
-        observation, metadata, reward = data["observation"], _metadata(data), data.get("reward")
-        if reward is not None and not (isinstance(reward, int | float) and math.isfinite(reward)):
-            raise EnvInfraError(f"{self._server.url}: the reward is {reward!r:.80}, not a finite number")
-        given = {**observation, **metadata}
-        kind, tool, fault = (given.get(key) for key in ("action_kind", "tool_name", "tool_error"))
+        observation, sent = data["observation"], data.get("reward")
+        reward = 0.0 if sent is None else _number(sent)
+        if reward is None:
+            raise EnvInfraError(f"{self._server.url}: the reward is {sent!r:.80}, not a finite number")
+        given: dict[str, Any] = {**observation, **_metadata(data)}
+        tool, fault = given.get("tool_name"), given.get("tool_error")
+        kind: Any = given.get("action_kind")
         outcome = Outcome(
             _text(observation),
-            float(reward or 0),
+            reward,
             action_kind=kind if kind in get_args(ActionKind) else "message",
-            tool_name=_clean(tool)[:200] if isinstance(tool, str) else None,
-            tool_error=_clean(fault) if isinstance(fault, str) else None,
+            tool_name=_bounded(tool)[:200] if isinstance(tool, str) else None,
+            tool_error=_bounded(fault) if isinstance(fault, str) else None,
         )
         if data.get("done"):
             stated = given.get("success")
             outcome.success = stated if isinstance(stated, bool) else outcome.reward > 0
             outcome.extra = {"success_by": "server" if isinstance(stated, bool) else "reward"}
-            if reward is None:
+            if sent is None:
                 outcome.extra["reward_missing"] = True
             reason = given.get("end_reason")
-            known = reason if reason in get_args(EndReason) else "success" if outcome.success else "failure"
-            outcome.end_reason = known
+            if reason not in get_args(EndReason):
+                reason = "success" if outcome.success else "failure"
+            outcome.end_reason = reason
             outcome.reward_parts = _numbers(given.get("reward_parts"))
             self._state.truncated = given.get("truncated") is True
         return outcome
@@ -295,29 +308,25 @@ def _metadata(data: Mapping[str, Any]) -> Mapping[str, Any]:
 def _text(observation: Mapping[str, Any]) -> str:
     for key in _TEXTS:
         if isinstance(text := observation.get(key), str):
-            return _clean(text)
+            return _bounded(text)
     rest = {key: value for key, value in observation.items() if key not in ("metadata", "reward", "done")}
-    return _clean(json.dumps(rest, ensure_ascii=False, separators=(",", ":")))
+    return _bounded(json.dumps(rest, ensure_ascii=False, separators=(",", ":")))
 
 
-def _clean(text: str) -> str:
-    """Return ``text`` without lone surrogates.
-
-    Raises:
-        EnvInfraError: it is too long.
-    """
+def _bounded(text: str) -> str:
+    """Return ``text``; raises ``EnvInfraError`` if it is too long."""
     if len(text) > _MAX_TEXT:
         raise EnvInfraError(
             f"the OpenEnv server sent {len(text):,} characters; at most {_MAX_TEXT:,} are read"
         )
-    return text.encode("utf-8", "replace").decode()
+    return text
 
 
 def _messages(value: object) -> list[Message]:
     """Return chat messages of text; none if a message is anything else."""
     listed = value if isinstance(value, list) and len(value) <= _MAX_LISTED else ()
     messages = [
-        {"role": each["role"], "content": _clean(each["content"])}
+        {"role": each["role"], "content": _bounded(each["content"])}
         for each in listed
         if isinstance(each, dict)
         and each.get("role") in ("system", "user", "assistant")
@@ -339,4 +348,13 @@ def _tools(value: object) -> list[ToolSchema]:
 
 def _numbers(value: object) -> dict[str, float]:
     listed = value if isinstance(value, dict) and len(value) <= _MAX_LISTED else {}
-    return {_clean(key): float(each) for key, each in listed.items() if isinstance(each, int | float)}
+    numbers = {key: _number(each) for key, each in listed.items()}
+    return {key: number for key, number in numbers.items() if number is not None}
+
+
+def _number(value: object) -> float | None:
+    """Return a JSON number or truth value as a float; None if it is none, or too large."""
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None

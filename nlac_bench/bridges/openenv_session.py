@@ -100,7 +100,7 @@ def _read(url: str, body: Mapping[str, Any] | None = None, *, optional: bool = F
     """Return the JSON of an HTTP route; None if it is ``optional`` and the server does not have it."""
     try:
         data = replied(url, None if body is None else json.dumps(body).encode())
-        value = parse_json(data, depth=50, finite=True)
+        value = _decoded(data)
         if not optional and not isinstance(value, dict):
             raise ValueError("expected an object")
         return value
@@ -111,6 +111,14 @@ def _read(url: str, body: Mapping[str, Any] | None = None, *, optional: bool = F
         raise EnvInfraError(f"the OpenEnv server answers {url} with status {error.code}") from error
     except (OSError, ValueError) as error:
         raise EnvInfraError(f"the OpenEnv server does not answer {url}: {redact(str(error)):.300}") from error
+
+
+def _decoded(data: bytes) -> Any:
+    """Return the value of a JSON text of a server, without lone surrogates; raises ``ValueError``."""
+    value = parse_json(data, values=_MAX_VALUES, finite=True)
+    if b"\\ud" not in data.lower():
+        return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 class Session:
@@ -149,18 +157,14 @@ class Session:
 
     @classmethod
     async def _open(cls, url: str) -> "Session":
-        connect = require("websockets.asyncio.client", "openenv").connect
-
-        class Direct(connect):  # type: ignore[misc]
-            def process_redirect(self, exc: Exception) -> Exception:
-                """Follow no redirection: the user named the server."""
-                return exc
-
+        client = require("websockets.asyncio.client", "openenv")
+        # Follow no redirection: the user named the server.
+        direct: Any = type("Direct", (client.connect,), {"process_redirect": lambda _, error: error})
         address = f"ws{url.removeprefix('http')}/ws"
         options = {"max_size": MAX_FRAME_BYTES, "open_timeout": CONNECT_S, "close_timeout": _CLOSE_S}
         try:
             # Pings would end a session whose server computes a long step on its event loop.
-            opened = await Direct(address, proxy=None, ping_interval=None, **options)
+            opened = await direct(address, proxy=None, ping_interval=None, **options)
         except (OSError, TimeoutError, _websocket_error()) as error:
             raise EnvInfraError(f"{url}: no WebSocket session ({_text(error)})") from error
         return cls(url, opened)
@@ -180,9 +184,7 @@ class Session:
                 except _websocket_error():
                     pass  # a server that refuses the session says why before it closes it
                 reply = await self._socket.recv()
-            value = parse_json(
-                reply.encode() if isinstance(reply, str) else reply, values=_MAX_VALUES, finite=True
-            )
+            value = _decoded(reply.encode() if isinstance(reply, str) else reply)
             frame = value if isinstance(value, dict) else {}
             content = frame.get("data")
             content = content if isinstance(content, dict) else {}

@@ -1,7 +1,11 @@
 """An environment whose infrastructure can fail."""
 
 import asyncio
+import contextlib
 import os
+from collections.abc import Iterator
+
+import gymnasium
 
 from nlac_bench.envs import Outcome, TextEnv
 from nlac_bench.errors import EnvInfraError
@@ -31,3 +35,11 @@ class Fragile(TextEnv):
 
     def oracle_action(self) -> str:
         return "win"
+
+
+@contextlib.contextmanager
+def registered() -> Iterator[str]:
+    """Register ``Fragile`` with Gymnasium; yields its id."""
+    gymnasium.register("Fragile-v0", "tests.bridges.fragile:Fragile")
+    yield "Fragile-v0"
+    del gymnasium.registry["Fragile-v0"]

@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import pytest
 
 pytest.importorskip("inspect_ai")
@@ -20,7 +19,7 @@ from inspect_ai.model import get_model
 from nlac_bench.bridges.inspect_tasks import BUILTIN, environment
 from nlac_bench.envs import registry
 from nlac_bench.errors import ConfigError, NlacBenchError
-from tests.bridges.fragile import Fragile
+from tests.bridges.fragile import registered
 from tests.bridges.inspect_oracle import local_run, output, replier
 
 pytestmark = pytest.mark.bridge
@@ -83,9 +82,8 @@ def test_a_reply_that_is_not_played(reason: str, scored: bool, tmp_path: Path) -
 
 @pytest.fixture
 def fragile() -> Any:
-    gymnasium.register("Fragile-v0", Fragile)
-    yield "Fragile-v0"
-    del gymnasium.registry["Fragile-v0"]
+    with registered() as name:
+        yield name
 
 
 @pytest.mark.parametrize("score_on_error", [False, True])

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -22,20 +21,17 @@ from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, EnvInfraError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from tests.bridges.fragile import Fragile
+from tests.bridges.fragile import registered
 from tests.bridges.openenv_servers import FreeAction, FreeObservation, Talked, free, of_app, served
 from tests.cli.command import nlac_bench, one_json
 
 pytestmark = pytest.mark.bridge
-FRAGILE = "Fragile-v0"
 
 
 @pytest.fixture(scope="module")
 def fragile() -> Iterator[str]:
-    gymnasium.register(FRAGILE, Fragile)
-    with served(FRAGILE) as url:
+    with registered() as name, served(name) as url:
         yield url
-    del gymnasium.registry[FRAGILE]
 
 
 def greeted(seed: int | None) -> Observation:
@@ -105,7 +101,7 @@ def test_agents_are_measured_and_trained(easy: str, tmp_path: Path) -> None:
     )  # fmt: skip
     assert trained["scored"] == 1 and trained["complete"]
     rows = [json.loads(line) for line in (tmp_path / "g" / "metrics.jsonl").read_text().splitlines()]
-    assert max(row["gradient_steps_total"] for row in rows) == 2
+    assert max(row.get("gradient_steps_total", 0) for row in rows) == 2
     assert "oracle" in nlac_bench("run", "--env", env, "--agent", "oracle", status=2).stderr
 
 
@@ -307,6 +303,7 @@ def framed(**data: Any) -> str:
         (sends(framed(reward=1).replace(": 1", ": NaN")), "NaN"),
         (sends(framed(reward=1).replace(": 1", ": 1e999")), "too large"),
         (sends(framed(reward="1")), "the reward is '1'"),
+        (sends(framed(reward=10**400)), "the reward is 1000"),
         (sends(framed(reward=1, done=True, observation={"prompt": "x" * 1_000_001})), "at most"),
         (sends('{"type": "observation", "data": "' + "x" * 2**24 + '"}'), "the session failed"),
     ],
@@ -320,6 +317,8 @@ def test_what_a_server_sends_is_bounded_and_never_a_reward(
         env.reset(seed=0)
         with pytest.raises(EnvInfraError, match=error):
             env.step("?")
+        with pytest.raises(EnvInfraError, match="the session failed"):  # the episode cannot be continued
+            env.step("?")
 
 
 def test_hostile_texts_and_lists_are_cleaned() -> None:
@@ -329,7 +328,7 @@ def test_hostile_texts_and_lists_are_cleaned() -> None:
         "reward": 1,
         "metadata": {
             "success": 1, "end_reason": "<script>", "action_kind": "root", "tool_error": "\udfff",
-            "reward_parts": {"x": 1, "y": "no"}, "usage": {"policy": {"cost": -1}},
+            "reward_parts": {"x": 1, "y": "no", "z": 10**400}, "usage": {"policy": {"cost": -1}},
         },
     }  # fmt: skip
     with hostile(sends(json.dumps({"type": "observation", "data": data}))) as url:

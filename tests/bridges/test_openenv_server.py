@@ -6,7 +6,6 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-import gymnasium
 import pytest
 
 pytest.importorskip("openenv")
@@ -20,21 +19,18 @@ from websockets.sync.client import connect
 from nlac_bench.bridges import openenv_server
 from nlac_bench.envs import registry
 from nlac_bench.errors import NlacBenchError
-from tests.bridges.fragile import Fragile
+from tests.bridges.fragile import registered
 from tests.bridges.openenv_servers import served
 from tests.cli.command import nlac_bench, started
 
 pytestmark = pytest.mark.bridge
-FRAGILE = "Fragile-v0"
 
 
 @pytest.fixture(scope="module")
 def fragile() -> Iterator[str]:
     """The URL of a server whose environment can fail."""
-    gymnasium.register(FRAGILE, Fragile)
-    with served(FRAGILE) as url:
+    with registered() as name, served(name) as url:
         yield url
-    del gymnasium.registry[FRAGILE]
 
 
 def client_of(url: str) -> Any:
