@@ -39,8 +39,9 @@ BUILTIN = {
 BUILTIN_WITH_ARGUMENTS = {
     "prompts": "nlac_bench.envs.prompts:PromptsEnv",
     "openenv": "nlac_bench.bridges.openenv_env:OpenEnvEnv",
+    "reasoning_gym": "nlac_bench.bridges.reasoning_gym:ReasoningGymEnv",
 }
-"""CLI name → entry point of environments that play a file or server of the user, and have no Gymnasium id."""
+"""CLI name → entry point of environments that are made with arguments only, and have no Gymnasium id."""
 
 PLUGIN_GROUP = "nlac_bench.envs"
 

@@ -47,7 +47,7 @@ def why_none(config: Mapping[str, object]) -> str | None:
     if config.get("agent") in FLOORS:
         return "its agent uses no model"
     if name in registry.BUILTIN_WITH_ARGUMENTS:
-        return "its tasks come from a file or a server"
+        return "its tasks depend on its arguments"
     if name not in registry.BUILTIN:
         return "its environment belongs to another package"
     if to_repeat({"env": config.get("env")}):
