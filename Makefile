@@ -12,6 +12,9 @@ READY_BRIDGES := $(VENV_BRIDGES)/.ready
 # Verifiers and OpenEnv need different versions of mcp.
 VENV_VERIFIERS ?= .venv-verifiers
 READY_VERIFIERS := $(VENV_VERIFIERS)/.ready
+# BrowserGym pins an old Playwright, which runs on Python 3.11 and 3.12.
+VENV_BROWSER ?= .venv-browser
+READY_BROWSER := $(VENV_BROWSER)/.ready
 # A newer Python, as pyenv installs it or as the system has it.
 VENV_313 ?= .venv-313
 READY_313 := $(VENV_313)/.ready
@@ -104,9 +107,16 @@ $(READY_VERIFIERS): pyproject.toml requirements/verifiers.txt
 	$(VENV_VERIFIERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/verifiers.txt -e '.[test]'
 	@touch $@
 
-test-bridges: $(READY_BRIDGES) $(READY_VERIFIERS) ## Run the tests of bridges with the real packages, in .venv-bridges and .venv-verifiers
-	$(VENV_BRIDGES)/bin/python -m pytest $(PARALLEL) tests/bridges --durations=5
+$(READY_BROWSER): pyproject.toml requirements/browsergym.txt
+	$(PYTHON) -m venv $(VENV_BROWSER)
+	$(VENV_BROWSER)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -r requirements/browsergym.txt -e '.[train,test]'
+	@touch $@
+
+test-bridges: $(READY_BRIDGES) $(READY_VERIFIERS) $(READY_BROWSER) ## Run the tests of bridges with the real packages, in environments of their own
+	$(VENV_BRIDGES)/bin/python -m pytest $(PARALLEL) tests/bridges --ignore tests/bridges/browsergym --durations=5
 	$(VENV_VERIFIERS)/bin/python -m pytest tests/bridges/test_verifiers.py --durations=5
+	$(VENV_BROWSER)/bin/python -m pytest tests/bridges/browsergym --durations=5
 
 lint: $(READY) ## Run ruff and mypy
 	$(BIN)/ruff format --check .
@@ -130,4 +140,4 @@ docs: $(READY) ## Draw the figures in docs/ again
 	$(BIN)/python -m docs.figures
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(VENV_313) $(VENV_VLLM) $(VENV_BRIDGES) $(VENV_VERIFIERS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV_313) $(VENV_VLLM) $(VENV_BRIDGES) $(VENV_VERIFIERS) $(VENV_BROWSER) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

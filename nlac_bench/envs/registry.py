@@ -40,6 +40,8 @@ BUILTIN_WITH_ARGUMENTS = {
     "prompts": "nlac_bench.envs.prompts:PromptsEnv",
     "openenv": "nlac_bench.bridges.openenv_env:OpenEnvEnv",
     "reasoning_gym": "nlac_bench.bridges.reasoning_gym:ReasoningGymEnv",
+    "browsergym": "nlac_bench.bridges.browsergym:BrowserGymEnv",
+    "miniwob": "nlac_bench.bridges.browsergym:MiniWobEnv",
 }
 """CLI name → entry point of environments that are made with arguments only, and have no Gymnasium id."""
 

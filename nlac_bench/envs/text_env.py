@@ -114,6 +114,8 @@ class TextEnv(gymnasium.Env[str, str]):
     """Which of several worlds with the same tasks is played; None if the environment has no worlds."""
     worlds: ClassVar[Mapping[str, Sequence[int]]] = {}
     """The worlds of runs with the seeds 0, 1, 2, …, by the value of the constructor's argument ``worlds``."""
+    max_concurrency: int | None = None
+    """Largest number of episodes that one process can play at the same time; None for no limit."""
     remote: bool = False
     """Whether ``_begin`` or ``_respond`` may suspend, for instance for a model server. Set per instance."""
 

@@ -64,6 +64,7 @@ class Driver:
 
     Each episode is a coroutine, not a thread. When ``concurrency`` results wait to be consumed, playing
     pauses (back-pressure). Environments are made when needed, at most ``concurrency`` of them, and reused.
+    An environment that allows fewer at the same time (``TextEnv.max_concurrency``) lowers the number.
 
     An episode that reaches one of its own ``limits``, overflows the context, or spends the whole length of a
     reply on thoughts is truncated: it yields an ``Episode`` with ``truncated=True``, ``success=False`` and
@@ -112,6 +113,7 @@ class Driver:
         """Episodes of the latest ``run`` that were planned and have neither ended nor failed."""
         self._make_env = make_env
         self._free: list[Stepper] = []
+        self._most = concurrency
         self._playing: set[asyncio.Task[None]] = set()
 
     @property
@@ -145,7 +147,8 @@ class Driver:
         async def work() -> None:
             task = asyncio.current_task()
             assert task is not None
-            while pending and self.stopped is None:
+            # The first worker makes an environment before the others run, so that they know its limit.
+            while pending and self.stopped is None and len(self._playing) < self._most:
                 spec = pending.popleft()
                 self._playing.add(task)
                 try:
@@ -206,6 +209,8 @@ class Driver:
             async with asyncio.timeout(self.limits.seconds) as clock:
                 with episode_scope(f"{spec.task_id}#{spec.trial}"), within(Conversation()):
                     player = self._free.pop() if self._free else stepper(self._make_env())
+                    most = getattr(player.unwrapped, "max_concurrency", None)
+                    self._most = min(self._most, most or self._most)
                     await self._play_turns(spec, player, episode)
             self._free.append(player)
             return _timed(episode, began)

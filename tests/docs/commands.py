@@ -35,6 +35,7 @@ EXCEPTIONS = {
         "the package is not on an index; `make setup` installs this extra from the checkout"
     ),
     r"export inspect": "it needs inspect-ai; tests/bridges/test_exports.py runs it",
+    r"browsergym|--env miniwob": "it needs BrowserGym and a browser; tests/bridges/browsergym plays there",
     r"^pip install ray": "it changes the environment; it is for the machines of one server with many GPUs",
     r"^nlac-bench verify": "its entry has a hash in its name; tests/leaderboards/test_submit.py runs it",
     r"^python -m nlac_bench\.leaderboards\.floors": (

@@ -319,6 +319,26 @@ class Doubled(gymnasium.RewardWrapper[str, str]):
         return 2.0 * float(reward)
 
 
+@pytest.mark.parametrize(("allowed", "asked", "played"), [(3, 8, 3), (8, 3, 3), (None, 8, 8), (1, 8, 1)])
+def test_an_environment_limits_the_number_of_episodes(allowed: int | None, asked: int, played: int) -> None:
+    class Limited(Guess):
+        max_concurrency = allowed
+
+    most = 0
+
+    async def answer(env: Any) -> str:
+        nonlocal most
+        most = max(most, driver.running)
+        await asyncio.sleep(0)
+        return str(env.oracle_action())
+
+    driver = Driver(CallAgent(lambda _n, env, _o: answer(env)), Limited, concurrency=asked)
+    for _ in range(2):
+        results = play(driver, plan(20))
+        assert len(results) == 20 and all(r.success for r in results if isinstance(r, Episode))
+    assert most == played
+
+
 def test_plain_gymnasium_environments_are_played_too() -> None:
     results = play(Driver(WRONG, Plain), [EpisodeSpec("plain", None, 0, seed) for seed in range(5)])
     assert sorted(r.task_id for r in results if isinstance(r, Episode)) == list("01234")

@@ -1,0 +1,42 @@
+"""The embedded model is trained for two steps on a task in the browser; floors and checks play there too."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("browsergym.core", reason="BrowserGym is not installed", exc_type=ImportError)
+
+from nlac_bench.bridges.browsergym.chromium import SYSTEM_NAMES
+from tests.cli.command import call
+
+pytestmark = [
+    pytest.mark.bridge,
+    pytest.mark.skipif(
+        not any(map(shutil.which, SYSTEM_NAMES)) and "CI" not in os.environ, reason="there is no Chromium"
+    ),
+]
+ENV = 'browsergym@{"task": "miniwob.click-test-2"}'
+
+
+def test_two_gradient_steps_of_nlac(tmp_path: Path) -> None:
+    done = call(
+        "run", "--env", ENV, "--agent", "nlac", "--model", "tiny", "--budget", "steps=2", "--limit", "2",
+        "--max-tokens", "24", "--train=train_batch_size=2", "--train=mini_batch_size=4",
+        "--train=val_tasks=1",
+        "--out", str(tmp_path / "run"), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    result = json.loads(done.stdout)
+    assert result["gradient_steps"] == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_floors() -> None:
+    done = call("floors", "--env", ENV, "--agent", "random", "--agent", "oracle", "--episodes", "4", "--json")
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows = {row["agent"]: row for row in json.loads(done.stdout)["rows"]}
+    assert all(row["scored"] == row["planned"] == 4 for row in rows.values())
+    assert rows["oracle"]["success"] == 1
