@@ -52,6 +52,12 @@ def _describe(entry: registry.EnvEntry) -> dict[str, Any]:
     return description
 
 
+def _with_arguments(name: str) -> dict[str, str]:
+    """Describe an environment that is not made here, because it needs arguments or another package."""
+    summary = (inspect.getdoc(registry.find(name).make) or "").split("\n", 1)[0]
+    return {"name": name, "summary": summary}
+
+
 @app.command("list")
 def list_(as_json: JsonFlag = False) -> None:
     """List the built-in environments and those of installed plug-ins."""
@@ -67,8 +73,9 @@ def list_(as_json: JsonFlag = False) -> None:
                 f"environment {entry.name!r} of {entry.origin} is skipped, because making it failed: {error}",
                 stacklevel=2,
             )
+    others = [_with_arguments(name) for name in registry.BUILTIN_WITH_ARGUMENTS]
     if as_json:
-        print_json({"environments": rows})
+        print_json({"environments": rows, "with_arguments": others})
         return
     for row in rows:
         console.print(f"[bold]{escape(row['name'])}[/bold]  {escape(row['id'] or row['origin'])}")
@@ -77,6 +84,9 @@ def list_(as_json: JsonFlag = False) -> None:
                 f"  {row['tasks']:,} {escape(row['split'])} tasks ({escape(row['data_source'])} data), "
                 f"step limit {row['max_steps']}"
             )
+        console.print(Padding(escape_lines(row["summary"]), (0, 0, 0, 2)))
+    for row in others:
+        console.print(f"[bold]{escape(row['name'])}[/bold]  {escape(row['name'])}@{{json}}")
         console.print(Padding(escape_lines(row["summary"]), (0, 0, 0, 2)))
     console.print("For rules, arguments and a first observation: nlac-bench envs show NAME")
 

@@ -36,6 +36,8 @@ def test_list_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (env_id, _) in registry.BUILTIN.items():
         assert f"{name}  {env_id}" in text, "names and ids are not broken"
     assert "360 test tasks (embedded data), step limit 30" in text
+    for name in registry.BUILTIN_WITH_ARGUMENTS:
+        assert f"{name}  {name}@{{json}}" in text
 
 
 def test_counts_of_tasks_agree_with_the_readme() -> None:
