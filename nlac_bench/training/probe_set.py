@@ -8,16 +8,13 @@ import numpy as np
 
 from nlac_bench.agents.algorithm import ReadsStates
 from nlac_bench.agents.roles.transition import Transition
-from nlac_bench.harness.runs.critiques import PROBES
+from nlac_bench.harness.runs.critiques import PROBE_SET, PROBES
 from nlac_bench.harness.runs.episode_json import EpisodeFormatError, episode_from_row, episode_line
 from nlac_bench.harness.runs.iteration_log import IterationLog
 from nlac_bench.harness.runs.lines import RunFolderError, read_lines, write_atomically
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.types import Episode
-
-PROBE_SET = "probe_set.jsonl"
-"""A line for each state: the episode that it is from, without token ids, and the number of the step."""
 
 
 class ProbeSet:

@@ -113,7 +113,7 @@ def test_rows_are_sorted_filtered_and_opened_by_keyboard_and_kept_in_the_address
         page.keyboard.press("Enter")
         assert names(page) == sorted(by_success, reverse=True)
         assert page.locator("th[data-key=name]").get_attribute("aria-sort") == "descending"
-        page.get_by_role("button", name="ppo").focus()
+        page.locator("button.open", has_text="ppo").focus()
         page.keyboard.press("Space")
         page.get_by_role("searchbox", name="Search").fill("pp")
         assert names(page) == ["ppo"]
@@ -122,7 +122,7 @@ def test_rows_are_sorted_filtered_and_opened_by_keyboard_and_kept_in_the_address
     with opened(chromium, algorithms, fragment=f"#{address.partition('#')[2]}") as seen:
         page = seen.page
         assert names(page) == ["ppo"]
-        assert page.get_by_role("button", name="ppo").get_attribute("aria-expanded") == "true"
+        assert page.locator("button.open", has_text="ppo").get_attribute("aria-expanded") == "true"
         assert page.get_by_text("nlac-bench run --agent ppo").is_visible()
         page.get_by_role("searchbox").fill("")
         assert names(page) == sorted(by_success, reverse=True)
@@ -155,6 +155,27 @@ def test_boards_follow_wcag(chromium: Browser, boards: Path, scheme: str, width:
                 seen.page.get_by_role("button", name=first).click()
                 assert seen.smallest_text_of_figures() >= 11 and seen.narrowest_row_head() >= 60
             assert seen.wcag_violations() == [], path.name
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_entries_are_cards_on_a_phone_and_rows_of_a_table_elsewhere(
+    chromium: Browser, algorithms: Path, width: int
+) -> None:
+    with opened(chromium, algorithms, width=width) as seen:
+        cells = seen.page.locator("tbody[data-entry] > tr:first-child > td[data-column=tokens]")
+        box = seen.page.locator("tbody[data-entry]").first.bounding_box()
+        fits = "e => e.scrollWidth <= e.clientWidth"
+        label = cells.first.evaluate("e => getComputedStyle(e, '::before').content")
+        shown = seen.page.locator("[role=region][aria-label=Entries]").evaluate(fits)
+        assert box and box["width"] <= width and shown
+        assert (label == '"Tokens"') == (width == 390)
+        assert cells.first.evaluate("e => getComputedStyle(e).display") == (
+            "block" if width == 390 else "table-cell"
+        )
+        seen.page.get_by_role("columnheader", name="Entry").get_by_role("button").click()
+        assert names(seen.page) == sorted(names(seen.page)), "the order is chosen above the cards"
+        last = seen.page.locator("tbody[data-entry]").last
+        assert last.get_attribute("data-pinned") is not None, "floors stay behind the entries"
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])

@@ -10,9 +10,9 @@ import pytest
 
 from nlac_bench.agents.nlac.records import ProbeRecord
 from nlac_bench.agents.roles.transition import Transition, transitions
-from nlac_bench.harness.runs.critiques import read_probes
+from nlac_bench.harness.runs.critiques import PROBE_SET, read_probes
 from nlac_bench.harness.runs.lines import RunFolderError
-from nlac_bench.training.probe_set import PROBE_SET, ProbeSet
+from nlac_bench.training.probe_set import ProbeSet
 from nlac_bench.types import Episode, Turn
 
 

@@ -13,6 +13,9 @@ from nlac_bench.harness.runs.lines import RunFolderError, read_lines
 
 CRITIQUES = "critiques.jsonl"
 PROBES = "probes.jsonl"
+PROBE_SET = "probe_set.jsonl"
+"""A line for each state: the episode that it is from, without token ids, and the number of the step."""
+
 _TAIL_BYTES = 2**20
 """The end of the file in which the newest lessons are looked for."""
 

@@ -12,6 +12,7 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.runs.lines import new_files
 from nlac_bench.leaderboards.boards import Board
 from nlac_bench.reports.boards.formats import NOTHING, across, amount, duration, plain, sort_value
+from nlac_bench.reports.boards.index import index_of
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.reports.boards.view import BoardView
 from nlac_bench.reports.pages.render import environment
@@ -40,11 +41,9 @@ def render_boards(boards: Sequence[Board]) -> dict[str, str]:
         files[f"{view.stem}.html"] = html.get_template("board.html.jinja").render(board=view)
         files[f"{view.stem}.md"] = markdown.get_template("board.md.jinja").render(board=view)
         files[f"{view.stem}.csv"] = _board_csv(view)
-    groups: dict[str, list[BoardView]] = {}
-    for view in sorted(views, key=lambda view: (view.board.key.env, not view.rows, view.title, view.stem)):
-        groups.setdefault(view.board.key.env, []).append(view)
-    files["index.html"] = html.get_template("index.html.jinja").render(groups=groups)
-    files["index.md"] = markdown.get_template("index.md.jinja").render(groups=groups)
+    index = index_of(views)
+    files["index.html"] = html.get_template("index.html.jinja").render(index=index)
+    files["index.md"] = markdown.get_template("index.md.jinja").render(index=index)
     listed = [view.data | {"files": board_files(view.stem)} for view in views]
     files[LISTING] = json.dumps({"boards": listed}, indent=1, sort_keys=True, allow_nan=False) + "\n"
     return files

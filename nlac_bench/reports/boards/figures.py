@@ -14,7 +14,6 @@ from nlac_bench.stats.intervals import rate_interval
 from nlac_bench.training.curve import Tested, TrainedSeed
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
     from matplotlib.figure import Figure as Canvas
 
 COSTS = {
@@ -31,10 +30,6 @@ class Chart:
     heading: str
     caption: str
     figure: Figure
-
-    @property
-    def svg(self) -> "Markup":
-        return self.figure.inline()
 
     @property
     def table(self) -> Table:

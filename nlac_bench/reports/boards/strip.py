@@ -1,11 +1,12 @@
 """The tasks of an entry: the strip of a board's row, and its summary in words."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from nlac_bench.leaderboards.entry import RunOutcomes
-from nlac_bench.reports.figures.figure import Figure
+from nlac_bench.reports.figures.figure import Figure, file_name
 from nlac_bench.reports.figures.strip import strip
 
 MAX_TASKS = 2_000
@@ -18,7 +19,8 @@ def strip_of(name: str, outcomes: Sequence[RunOutcomes]) -> Figure | None:
         return None
     means = _means(outcomes)
     tasks = sorted(means)
-    return strip([name], tasks, np.array([[means[task] for task in tasks]]))
+    figure = strip([name], tasks, np.array([[means[task] for task in tasks]]))
+    return replace(figure, name=file_name("tasks", name))
 
 
 def summary_of(outcomes: Sequence[RunOutcomes]) -> str:

@@ -12,6 +12,7 @@ from nlac_bench.reports.boards import words
 from nlac_bench.reports.boards.facts import Facts
 from nlac_bench.reports.boards.figures import Chart, board_charts
 from nlac_bench.reports.boards.formats import NOTHING, plain
+from nlac_bench.reports.boards.leads import answer
 from nlac_bench.reports.boards.pair_view import (
     COSTS,
     MatrixRow,
@@ -26,11 +27,9 @@ from nlac_bench.reports.boards.pair_view import (
 )
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.reports.figures.figure import Cell
+from nlac_bench.reports.report.page import Fact
 from nlac_bench.stats.tables import number
 from nlac_bench.stats.verdicts import ALPHA
-
-_TITLE_RULES = ("level", "rules", "user", "oracle", "unknowns")
-"""Rules of an environment that the titles of its boards contain, in addition to arguments."""
 
 
 class BoardView:
@@ -49,26 +48,30 @@ class BoardView:
         return f"{self.board.board_id}-{self.board.kind}"
 
     @property
-    def title(self) -> str:
-        return f"{self.board.key.env}, {self.label}"
+    def name(self) -> str:
+        """The environment and the kind."""
+        return f"{self.board.key.env}, {self.board.kind}"
 
     @property
-    def label(self) -> str:
-        """The title without the environment: the kind, and the conditions that distinguish boards."""
-        key = self.board.key
-        stated = key.arguments | {name: key.rules[name] for name in _TITLE_RULES if name in key.rules}
-        parts = [
-            "" if key.data_source is None else f"{key.data_source} data",
-            "" if key.split is None else f"{key.split} tasks",
-            *(
-                f"{name} {plain(value)}"
-                for name, value in sorted(stated.items())
-                if isinstance(value, str | int | float) and len(f"{name} {value}") <= 60
-            ),
-            "" if key.env_version is None else f"version {key.env_version}",
-        ]
-        where = ", ".join(filter(None, parts))
-        return self.board.kind + (f" ({where})" if where else "")
+    def title(self) -> str:
+        """The name with the conditions that distinguish boards."""
+        return f"{self.name} ({self.conditions})" if self.conditions else self.name
+
+    @property
+    def conditions(self) -> str:
+        """The conditions that distinguish boards, in words."""
+        return ", ".join(words.conditions(self.board.key).values())
+
+    @property
+    def version_number(self) -> int | None:
+        """The version of the environment, if it is a number."""
+        rows = (*self.rows, *self.pinned, *self.reported)
+        return rows[0].entry.version_number if rows else None
+
+    @property
+    def answer(self) -> tuple[Fact, ...]:
+        """Who leads, whether the lead is real, and at what cost; empty without entries."""
+        return answer(self.rows)
 
     @property
     def verdict(self) -> str:

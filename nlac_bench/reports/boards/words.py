@@ -3,13 +3,34 @@
 from collections.abc import Sequence
 
 from nlac_bench.leaderboards.boards import Board
-from nlac_bench.leaderboards.entry import Entry
+from nlac_bench.leaderboards.entry import BoardKey, Entry
 from nlac_bench.reports.boards.facts import reports_success
+from nlac_bench.reports.boards.formats import plain
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.reports.report.page import sentence
 from nlac_bench.stats.tables import number
 
 NO_SUCCESS = "The environment reports no success, so the mean rewards are shown and nothing is compared."
+
+
+_TITLE_RULES = ("level", "rules", "user", "oracle", "unknowns")
+"""Rules of an environment that the titles of its boards contain, in addition to arguments."""
+
+
+def conditions(key: BoardKey) -> dict[str, str]:
+    """Return the conditions that distinguish boards, in words, by their names."""
+    stated = key.arguments | {name: key.rules[name] for name in _TITLE_RULES if name in key.rules}
+    words = {
+        "data": "" if key.data_source is None else f"{key.data_source} data",
+        "split": "" if key.split is None else f"{key.split} tasks",
+        **{
+            f"setting {name}": f"{name} {plain(value)}"
+            for name, value in sorted(stated.items())
+            if isinstance(value, str | int | float) and len(f"{name} {value}") <= 60
+        },
+        "version": "" if key.env_version is None else f"version {key.env_version}",
+    }
+    return {name: text for name, text in words.items() if text}
 
 
 def summary(board: Board) -> str:
@@ -66,7 +87,7 @@ def caption(board: Board) -> str:
     if entries > 1 and any(reports_success(row.entry) for row in (*board.ranked, *board.unranked)):
         words += " Entries are ordered by success."
     if board.pinned and entries:
-        words += " Oracle and floors come first, without a place."
+        words += " Oracle and floors come last, without a place."
     return words
 
 

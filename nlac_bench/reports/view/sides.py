@@ -8,13 +8,12 @@ from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.offline import ROLLOUTS
-from nlac_bench.harness.runs.critiques import read_critiques, read_probes
+from nlac_bench.harness.runs.critiques import PROBE_SET, read_critiques, read_probes
 from nlac_bench.harness.runs.episode_json import EpisodeFormatError, episode_from_row
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import DamagedFolderError, read_lines
 from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.training.curve import rows_of
-from nlac_bench.training.probe_set import PROBE_SET
 from nlac_bench.training.untrained import BASE
 from nlac_bench.types import Episode
 

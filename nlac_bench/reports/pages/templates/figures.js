@@ -55,7 +55,7 @@
       const figure = button.closest("figure");
       const svg = file(figure);
       const form = button.dataset.save;
-      actions[form](svg, new XMLSerializer().serializeToString(svg), `${figure.dataset.name}.${form}`);
+      actions[form](svg, new XMLSerializer().serializeToString(svg), `${figure.dataset.file}.${form}`);
     });
   }
   for (const controls of document.querySelectorAll("[data-controls]")) controls.hidden = false;

@@ -6,6 +6,7 @@
   if (!table) return;
   const groups = [...table.querySelectorAll("tbody[data-entry]")];
   const ranking = groups.filter((group) => !("pinned" in group.dataset));
+  const pinned = groups.filter((group) => "pinned" in group.dataset);
   const filters = [...document.querySelectorAll("[data-filter]")];
   const count = document.querySelector("output[data-count]");
   const heads = [...table.tHead.querySelectorAll("th[data-key]")];
@@ -35,7 +36,7 @@
       const order = numeric ? Number(x) - Number(y) : x.localeCompare(y, "en");
       return sort.down ? -order : order;
     };
-    for (const group of ranking.slice().sort(before)) table.append(group);
+    for (const group of [...ranking.slice().sort(before), ...pinned]) table.append(group);
   };
 
   const applyFilters = () => {

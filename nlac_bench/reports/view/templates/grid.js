@@ -3,6 +3,8 @@
 
 const grid = document.getElementById("grid");
 const count = document.getElementById("count");
+const sheet = document.styleSheets[0];
+const layout = sheet.cssRules[sheet.insertRule("#grid {}", sheet.cssRules.length)]; // the policy forbids style attributes
 let shown = []; // the selected episodes, in the order of the grid
 
 const MARKS = new Map([[1, ["✓", "won"]], [0, ["✗", "lost"]], [null, ["–", "no result"]]]);
@@ -38,19 +40,28 @@ function newCell(n) {
 function showGrid() {
   shown = selected();
   const used = [...new Set(shown.map((n) => columns.side[n]))].sort((a, b) => a - b);
-  const head = make("tr", {}, make("th", { scope: "col" }, "task"), used.map((side) =>
-    make("th", { scope: "col" }, sides[side].name)));
+  const most = new Map(used.map((side) => [side, 1])); // cells of a side in a row
+  const head = make("tr", { role: "row" }, ["task", ...used.map((side) => sides[side].name)].map((name) =>
+    make("th", { scope: "col", role: "columnheader" }, name)));
   const rows = [];
   let row = null, task = -1;
   for (const n of shown) {
     if (columns.task[n] !== task) {
       task = columns.task[n];
-      row = new Map(used.map((side) => [side, make("td")]));
-      rows.push(make("tr", {}, make("th", { scope: "row" }, make("bdi", {}, tasks[task])), ...row.values()));
+      row = new Map(used.map((side) => [side, make("td", { role: "cell" })]));
+      const name = make("th", { scope: "row", role: "rowheader" }, make("bdi", {}, tasks[task]));
+      rows.push(make("tr", { role: "row" }, name, ...row.values()));
     }
-    row.get(columns.side[n]).append(cell(n));
+    const side = columns.side[n], cells = row.get(side);
+    cells.append(cell(n));
+    if (cells.childElementCount > most.get(side)) most.set(side, cells.childElementCount);
   }
-  grid.replaceChildren(make("thead", {}, head), make("tbody", {}, rows));
+  // Each row is laid out by itself, so the browser leaves out those that are not seen; the widths are common to all.
+  const beside = Math.max(2, Math.floor(9 / used.length)); // cells of a side that have room beside each other
+  const width = (side) => // of the cells or of the side's name, in rem
+    Math.max(1.75 * Math.min(most.get(side), beside) + 0.7, 0.52 * Math.min(sides[side].name.length, 10) + 0.5);
+  layout.style.setProperty("--columns", used.map((side) => `${width(side)}rem`).join(" "));
+  grid.replaceChildren(make("thead", { role: "rowgroup" }, head), make("tbody", { role: "rowgroup" }, rows));
   count.textContent = shown.length ? `${shown.length.toLocaleString("en")} of ${episodes.toLocaleString("en")} episodes`
     : episodes ? "No episode matches" : "No episode is recorded yet";
   markCurrent();
