@@ -30,8 +30,8 @@ def export_inspect(folder: Path, out: Path) -> int:
     A turn becomes a model event, an info event for each reading of the critic, and a tool event if the action
     called a tool. A sample is an episode: its id is the task, its epoch the trial, counted from 1. A
     planned episode that only failed for reasons outside the agent is a sample with an error and no score. A
-    run does not store when an episode began, so its events have times from the start of the run on. System
-    prompts are not stored in a run either.
+    run does not store when an episode began, so its events have times from the start of the run on, nor when
+    the run ended, which is shown as its start. System prompts are not stored in a run either.
 
     Returns:
         The number of recorded episodes.

@@ -108,6 +108,8 @@ def clean(value: Any) -> Any:
             return encodable(secrets.text(part))
         if isinstance(part, Mapping):
             return {cleaned(name): cleaned(each) for name, each in part.items()}
-        return [cleaned(each) for each in part] if isinstance(part, list | tuple) else part
+        if isinstance(part, list | tuple) and not set(map(type, part)) <= {int, float}:  # token ids are many
+            return [cleaned(each) for each in part]
+        return part
 
     return cleaned(value)

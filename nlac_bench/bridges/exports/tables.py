@@ -57,7 +57,7 @@ def export_tables(folder: Path, out: Path, form: Literal["csv", "parquet"]) -> i
 def _cell(value: Any) -> Any:
     if isinstance(value, dict | list):
         value = json.dumps(value)
-    return clean(value)
+    return clean(value) if isinstance(value, str) else value
 
 
 def _csv(frame: "pd.DataFrame") -> bytes:
