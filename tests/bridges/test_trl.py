@@ -1,10 +1,12 @@
 """TRL's GRPO trains on environments of this package, with a tiny model that calls tools."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gymnasium.error import ResetNeeded
 
 from nlac_bench.bridges.trl import TrlEpisode, environment, rows
 from nlac_bench.envs.registry import make_text_env
@@ -15,22 +17,24 @@ from nlac_bench.errors import ConfigError, EnvInfraError
 ENV = "tau_retail"
 
 
-def play(episode: TrlEpisode, **row: Any) -> None:
-    """Play the oracle's actions with the tools, as TRL would call them."""
-    episode.reset(**row)
-    while not episode._ended:
-        action = parse_action(text := episode._env.oracle_action())
-        if isinstance(action, CallAction):
-            getattr(episode, action.name)(**action.arguments)
-        else:
-            episode.respond(content=text)
+def called(action: str) -> tuple[str, dict[str, Any]]:
+    """The tool and the arguments with which a model takes ``action``."""
+    parsed = parse_action(action)
+    if isinstance(parsed, CallAction):
+        return parsed.name, dict(parsed.arguments)
+    return "respond", {"content": action}
 
 
-def local_reward(name: str, row: dict[str, Any]) -> float:
+def play(episode: TrlEpisode, name: str, row: dict[str, Any]) -> float:
+    """Play the oracle's actions as TRL would call them, and in an environment; return the reward there."""
     env, total, ended = make_text_env(name, split="train"), 0.0, False
-    env.reset(seed=row["seed"], options={"task_id": row["task_id"]})
+    first, _ = env.reset(seed=row["seed"], options={"task_id": row["task_id"]})
+    assert episode.reset(**row) == first
     while not ended:
-        _, reward, ended, _, _ = env.step(env.oracle_action())
+        tool, arguments = called(env.oracle_action())
+        told = getattr(episode, tool)(**arguments)
+        observation, reward, ended, _, _ = env.step(env.oracle_action())
+        assert told == observation
         total += reward
     return total
 
@@ -39,8 +43,7 @@ def local_reward(name: str, row: dict[str, Any]) -> float:
 def test_the_oracle_earns_the_local_reward(name: str) -> None:
     episode = environment(name)()
     for row in rows(name)[:3]:
-        play(episode, **row)
-        earned = local_reward(name, row)
+        earned = play(episode, name, row)
         assert episode.get_reward() == earned
         assert earned == 1.0 or name == "twenty_questions"  # where each question costs a point
     assert episode.respond("more") == "The conversation has ended."
@@ -64,8 +67,7 @@ def test_an_infrastructure_error_has_no_reward(monkeypatch: pytest.MonkeyPatch) 
         patch.setattr(TauRetailEnv, "_begin", fail)
         assert "server is down" in episode.reset(**row)
     assert episode.get_reward() is None
-    play(episode, **row)
-    assert episode.get_reward() == 1.0
+    assert play(episode, ENV, row) == episode.get_reward() == 1.0
 
 
 def test_rows_without_tasks_and_tools_with_taken_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +95,7 @@ def test_transformers_reads_the_tools(name: str) -> None:
     from transformers.utils import get_json_schema
 
     made = environment(name)()
-    for tool in made._env.tools():
+    for tool in make_text_env(name).tools():
         told, wanted = get_json_schema(getattr(made, tool["function"]["name"]))["function"], tool["function"]
         assert told["name"] == wanted["name"]
         assert told["description"] == wanted["description"]
@@ -131,24 +133,30 @@ def test_a_step_of_grpo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ),
     )  # fmt: skip
 
-    def sample(prompt_ids: Any, *_: Any, **__: Any) -> tuple[list[list[int]], None]:
-        results = []
-        for place in range(len(prompt_ids)):
-            episode, text = trainer.environments[place], "nothing"
-            if place != 1 and not episode._ended:
-                action = parse_action(said := episode._env.oracle_action())
-                name, arguments = "respond", {"content": said}
-                if isinstance(action, CallAction):
-                    name, arguments = action.name, dict(action.arguments)
-                called = json.dumps({"name": name, "arguments": arguments})
-                text = f"<tool_call>\n{called}\n</tool_call>"
-            if place == 2:
-                episode._env = broken
-            results.append(tokenizer.encode(f"{text}<|im_end|>"))
-        return results, None
+    env = make_text_env(ENV, split="train", level="easy")
+    env.reset(seed=data[0]["seed"], options={"task_id": data[0]["task_id"]})
 
-    broken = make_text_env(ENV, split="train", level="easy")
-    monkeypatch.setattr(broken, "step", lambda _: (_ for _ in ()).throw(EnvInfraError("down")))
+    def sample(prompt_ids: Any, *_: Any, **__: Any) -> tuple[list[list[int]], None]:
+        texts = ["done"] * len(prompt_ids)
+        if len(prompt_ids) == 3:
+            texts[2] = as_text("respond", {"content": "no connection"})
+        with contextlib.suppress(ResetNeeded):  # after the end
+            tool, arguments = called(action := env.oracle_action())
+            env.step(action)
+            texts[0] = as_text(tool, arguments)
+        return [tokenizer.encode(f"{text}<|im_end|>") for text in texts], None
+
+    def as_text(name: str, arguments: dict[str, Any]) -> str:
+        return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
+
+    respond = TauRetailEnv._respond
+
+    async def fails(self: TauRetailEnv, action: str) -> Any:
+        if action == "no connection":
+            raise EnvInfraError(action)
+        return await respond(self, action)
+
+    monkeypatch.setattr(TauRetailEnv, "_respond", fails)
     monkeypatch.setattr(trainer, "_generate_single_turn", sample)
     before = [p.detach().clone() for p in trainer.model.parameters()]
     trainer.train()
