@@ -34,7 +34,7 @@ from inspect_ai.util import LimitExceededError
 
 from nlac_bench.agents.prompted import PromptedAgent
 from nlac_bench.agents.prompts import prompt_files
-from nlac_bench.bridges.playable import playable
+from nlac_bench.bridges.playable import another, playable
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import join, parse
 from nlac_bench.envs.text_env import TextEnv
@@ -90,15 +90,17 @@ def _message(message: Any) -> ChatMessage:
 
 
 @solver
-def episode(env: TextEnv, seed: int = 0) -> Solver:
-    """Play the sample's task; ``seed`` and the epoch determine the episode as ``nlac-bench run --seed`` does.
+def episode(env: TextEnv, text: str, seed: int = 0) -> Solver:
+    """Play the sample's task of ``env``, which is made from ``text``.
+
+    ``seed`` and the epoch determine the episode as ``nlac-bench run --seed`` does.
 
     Raises:
         EnvInfraError: a simulator, oracle or grader does not work.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        engine, copy, task_id = InspectEngine(), env.fork(), str(state.sample_id)
+        engine, copy, task_id = InspectEngine(), another(env, text), str(state.sample_id)
         drawn = episode_seed(seed, task_id, state.epoch - 1)
         end: Message = {"success": False, "end_reason": "", "reward": 0.0, "reward_parts": {}, "action": ""}
         try:
@@ -117,8 +119,8 @@ def episode(env: TextEnv, seed: int = 0) -> Solver:
                 end["reward"] += float(reward)
                 ended = terminated or truncated
             else:
-                names = ("success", "end_reason", "reward_parts")
-                end |= {name: info[name] for name in names if name in info}
+                end |= {name: info[name] for name in ("end_reason", "reward_parts") if name in info}
+                end["success"] = info.get("success")  # a plain environment need not report it
                 engine.messages.append(ChatMessageUser(content=observation))
         except ContentFilterError:
             end["end_reason"] = CONTENT_FILTER
@@ -127,6 +129,7 @@ def episode(env: TextEnv, seed: int = 0) -> Solver:
             state.store.set(_EPISODE, end)
             raise
         finally:
+            copy.close()
             state.messages, state.output = engine.messages, engine.output
         state.store.set(_EPISODE, end)
         state.completed = True
@@ -135,14 +138,17 @@ def episode(env: TextEnv, seed: int = 0) -> Solver:
     return solve
 
 
-def _scored(state: TaskState, value: Callable[[Message], str | float]) -> Score:
-    """Return the score of an episode; one without a result is not scored."""
+def _scored(state: TaskState, name: str) -> Score:
+    """Return the score of an episode's value ``name``; one without a result is not scored."""
     end = state.store.get(_EPISODE)
     if end is None or end["end_reason"] == CONTENT_FILTER:
         why = "the episode has no result" if end is None else "a content filter stopped a reply"
         return Score.unscored(explanation=why)
+    value = end[name]
+    if value is None:
+        return Score.unscored(explanation=f"the environment does not report {name}")
     return Score(
-        value=value(end),
+        value=(CORRECT if value else INCORRECT) if name == "success" else value,
         answer=end["action"],
         explanation=end["end_reason"],
         metadata={"reward": end["reward"], "reward_parts": end["reward_parts"]},
@@ -154,7 +160,7 @@ def success() -> Scorer:
     """Score whether the episode ended with success; the metadata has the reward and its parts."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        return _scored(state, lambda end: CORRECT if end["success"] else INCORRECT)
+        return _scored(state, "success")
 
     return score
 
@@ -164,7 +170,7 @@ def reward() -> Scorer:
     """Score the sum of the episode's rewards."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        return _scored(state, lambda end: end["reward"])
+        return _scored(state, "reward")
 
     return score
 
@@ -173,7 +179,7 @@ def _task(text: str, split: str | None, limit: int | None, epochs: int, seed: in
     env = playable(text) if split is None else playable(text, split=split)
     return Task(
         dataset=MemoryDataset([_sample(env, each, seed) for each in env.task_ids[:limit]], name=env.name),
-        solver=episode(env, seed),
+        solver=episode(env, text, seed),
         scorer=[success(), reward()],
         epochs=epochs,
         name=env.name,

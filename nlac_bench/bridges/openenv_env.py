@@ -153,6 +153,11 @@ class OpenEnvEnv(TextEnv):
         self._seed = seed
         return await super().areset(seed=seed, options=options)
 
+    def close(self) -> None:
+        """Free the session of a running episode."""
+        if self._state is not None and self._state.session is not None:
+            self._state.session.abort()
+
     async def _begin(self, task_id: str) -> str:
         if self._state is not None and self._state.session is not None:
             await self._state.session.close()

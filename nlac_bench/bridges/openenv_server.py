@@ -27,7 +27,7 @@ from openenv.core.env_server.types import (
     State,
 )
 
-from nlac_bench.bridges.playable import playable
+from nlac_bench.bridges.playable import another, playable
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.foreign import described
@@ -72,9 +72,7 @@ class NlacState(State):
 
 
 class Served:
-    """The environments of a name: one for each split, made when it is first asked for.
-
-    Sessions play forks of them, which share the data.
+    """The environments of a name: one for each split, made when it is first asked for; sessions play others.
 
     Raises:
         NlacBenchError: the environment cannot be made, or needs a model that plays its user.
@@ -94,6 +92,10 @@ class Served:
             raise ValueError(f"split must be one of {', '.join(self.default.splits)}, got {split!r:.80}")
         return playable(self._text, split=split)
 
+    def new(self, split: str | None) -> TextEnv:
+        """Return an environment of ``split`` for one session."""
+        return another(self.env(split), self._text)
+
 
 class ServedError(HTTPException):
     """An exception of the environment; an error frame, or a response with status 500, has its text."""
@@ -111,6 +113,7 @@ class NlacEnvironment(Environment):
         super().__init__()
         self._served = served
         self._env: TextEnv | None = None
+        self._playing = False
         self._state = NlacState()
 
     async def reset_async(
@@ -122,9 +125,9 @@ class NlacEnvironment(Environment):
         task_id: str | None = None,
     ) -> NlacObservation:
         """Start an episode of a task: that of ``task_id``, the one at ``index`` of ``split``, or any."""
-        self._env = None
+        self.close()
         with _redacted():
-            env = (await asyncio.to_thread(self._served.env, split)).fork()
+            self._env = env = await asyncio.to_thread(self._served.new, split)
             if index is not None:
                 task_id = _tasks(env, index, index + 1)[0]["id"]
             options = None if task_id is None else {"task_id": task_id}
@@ -134,7 +137,7 @@ class NlacEnvironment(Environment):
                 task_id=info["task_id"],
                 split=env.split,
             )
-        self._env = env
+        self._playing = True
         about = {
             key: value
             for key, value in info.items()
@@ -153,16 +156,16 @@ class NlacEnvironment(Environment):
         Raises:
             ServedError: no episode is running, or the environment raised an exception.
         """
-        env, self._env = self._env, None  # after an exception, no episode is running
+        env, playing = self._env, self._playing
+        self._playing = False  # after an exception, no episode is running
         with _redacted():
-            if env is None:
+            if env is None or not playing:
                 raise NlacBenchError("no episode is running in this session: reset before a step")
             prompt, reward, terminated, truncated, info = await env.astep(action.message)
             if not math.isfinite(reward):
                 raise ValueError(f"the environment returned the reward {reward}")
         self._state.step_count += 1
-        if not (terminated or truncated):
-            self._env = env
+        self._playing = not (terminated or truncated)
         return NlacObservation(
             prompt=prompt,
             reward=reward,
@@ -185,6 +188,12 @@ class NlacEnvironment(Environment):
     def state(self) -> NlacState:
         """The state of the running episode, or of the last one."""
         return self._state
+
+    def close(self) -> None:
+        """Close the environment of the session."""
+        env, self._env, self._playing = self._env, None, False
+        if env is not None:
+            env.close()
 
     def get_metadata(self) -> EnvironmentMetadata:
         """Describe the environment; its version has the first digits of the hash of its data."""

@@ -128,8 +128,8 @@ class Session:
         self.loop = asyncio.get_running_loop()
         self._url, self._socket = url, socket
         # A copy of an environment may be dropped in the middle of its episode; this frees its session.
-        self._abort = weakref.finalize(self, _abort, socket, self.loop)
-        self._abort.atexit = False
+        self.abort = weakref.finalize(self, _abort, socket, self.loop)
+        self.abort.atexit = False
 
     @classmethod
     async def reset(cls, url: str, arguments: Mapping[str, Any]) -> tuple["Session", dict[str, Any]]:
@@ -204,7 +204,7 @@ class Session:
         except (
             BaseException
         ) as error:  # also a cancellation: its reply would be read as that of the next request
-            self._abort()
+            self.abort()
             if isinstance(error, TimeoutError):
                 raise EnvInfraError(f"{self._url} gave no reply within {REPLY_S:g} s") from error
             if isinstance(error, (OSError, ValueError, _websocket_error())):
@@ -213,14 +213,14 @@ class Session:
 
     async def close(self) -> None:
         """Close the session, and wait until the server has freed it."""
-        if self._abort.alive:
+        if self.abort.alive:
             try:
                 async with asyncio.timeout(_CLOSE_S):
                     await self._socket.send('{"type": "close"}')
                     await self._socket.wait_closed()
             except (OSError, TimeoutError, _websocket_error()):
                 pass
-            self._abort()
+            self.abort()
 
 
 def _abort(socket: Any, loop: asyncio.AbstractEventLoop) -> None:

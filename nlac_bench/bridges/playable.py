@@ -3,6 +3,7 @@
 from typing import Any
 
 from nlac_bench.envs import registry
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError
 
@@ -19,3 +20,11 @@ def playable(text: str, **arguments: Any) -> TextEnv:
             f"{text} with these tasks needs a model that plays the user, which only `nlac-bench run` has"
         )
     return env
+
+
+def another(env: TextEnv, text: str) -> TextEnv:
+    """Return an environment like ``env``, made from ``text``, for another episode at the same time.
+
+    It is a fork, which shares the data; plain Gymnasium environments, which may not be copied, are made anew.
+    """
+    return playable(text, split=env.split) if isinstance(env, PlainEnv) else env.fork()

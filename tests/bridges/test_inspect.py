@@ -80,6 +80,15 @@ def test_a_reply_that_is_not_played(reason: str, scored: bool, tmp_path: Path) -
         assert metrics(log)["success"]["accuracy"] == 0.0
 
 
+@pytest.mark.parametrize("name", ["EchoLocked", "EchoUnreported"])
+def test_a_plain_environment_is_scored_by_what_it_reports(name: str, tmp_path: Path) -> None:
+    task = environment(env=f"tests.envs.plain_env:nlac_bench_test/{name}-v0", limit=2)
+    log = play(task, lambda messages, *_: output(messages[1].text), tmp_path)
+    assert metrics(log)["reward"]["mean"] == 1.0 and log.results is not None
+    (counted,) = [each.unscored_samples for each in log.results.scores if each.name == "success"]
+    assert counted == (2 if name == "EchoUnreported" else 0)
+
+
 @pytest.fixture
 def fragile() -> Any:
     with registered() as name:

@@ -212,6 +212,8 @@ def test_a_session_that_never_becomes_free_is_an_infrastructure_error(
         del one  # an environment that is dropped frees its session
         monkeypatch.setattr(openenv_session, "FREE_S", 60.0)
         assert other.reset(seed=0)[0].startswith("hello")
+        other.close()
+        assert OpenEnvEnv(url=url).reset(seed=0)[0].startswith("hello")
 
 
 def broken(action: Any) -> Observation:

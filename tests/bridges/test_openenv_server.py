@@ -89,6 +89,15 @@ def test_sessions_are_independent(fragile: str) -> None:
         assert other.state()["episode_id"] and other.state()["step_count"] == 1
 
 
+def test_a_plain_environment_that_cannot_be_copied_is_made_for_each_session() -> None:
+    name = "tests.envs.plain_env:nlac_bench_test/EchoLocked-v0"
+    with served(name) as url, client_of(url) as one, client_of(url) as other:
+        first, second = one.reset(seed=1), other.reset(seed=2)
+        assert one.step({"message": first.observation["prompt"]}).reward == 1
+        result = other.step({"message": second.observation["prompt"]})
+        assert result.done and result.metadata["success"] is True
+
+
 def test_a_limit_of_the_task_is_an_end_and_no_cut(fragile: str) -> None:
     with client_of(fragile) as client:
         client.reset()
