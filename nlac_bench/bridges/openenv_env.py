@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from nlac_bench.bridges.openenv_session import (
-    InvalidActionError,
+    RefusedActionError,
     ServerDescription,
     Session,
     described_server,
@@ -201,7 +201,7 @@ class OpenEnvEnv(TextEnv):
         session = await self._session()
         try:
             outcome = await self._taken(session, payload)
-        except InvalidActionError as error:
+        except RefusedActionError as error:
             return self._invalid(f"Invalid action: the server does not accept it: {error}")
         self._state.played.append((payload, outcome.observation, outcome.reward))
         if outcome.end_reason is not None:

@@ -34,7 +34,7 @@ _CLOSE_S = 5.0
 _MAX_SPLITS = 20
 
 
-class InvalidActionError(Exception):
+class RefusedActionError(Exception):
     """The server's schema does not accept an action."""
 
 
@@ -173,7 +173,7 @@ class Session:
         """Send a request and return the data of the observation; after any exception, the session is closed.
 
         Raises:
-            InvalidActionError: the action does not fit the server's schema; the session remains open.
+            RefusedActionError: the action does not fit the server's schema; the session remains open.
             NoSessionError: all sessions of the server are taken.
             EnvInfraError: another error frame, a closed socket, no reply in time, or no observation.
         """
@@ -189,7 +189,7 @@ class Session:
             content = frame.get("data")
             content = content if isinstance(content, dict) else {}
             if frame.get("type") == "error" and kind == "step" and content.get("code") == "VALIDATION_ERROR":
-                raise InvalidActionError(str(content.get("errors") or content.get("message"))[:1_000])
+                raise RefusedActionError(str(content.get("errors") or content.get("message"))[:1_000])
             if frame.get("type") == "error":
                 fault = NoSessionError if content.get("code") == "CAPACITY_REACHED" else EnvInfraError
                 raise fault(
@@ -199,7 +199,7 @@ class Session:
             if frame.get("type") != "observation" or not isinstance(content.get("observation"), dict):
                 raise ValueError("expected a frame with an observation")
             return content
-        except InvalidActionError:
+        except RefusedActionError:
             raise
         except (
             BaseException
