@@ -14,7 +14,7 @@ from nlac_bench.stats.distributions import Z95
 from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.stats.outcomes import Outcomes
 from nlac_bench.stats.tables import number, render_table
-from nlac_bench.stats.verdicts import UNDECIDED, Verdict, worded
+from nlac_bench.stats.verdicts import Verdict, decided, worded
 from nlac_bench.training.curve import AXES, rows_of
 from nlac_bench.training.progress import SPENT_FIELD, has_signal
 
@@ -151,7 +151,7 @@ class Matched:
     @property
     def verdict(self) -> Verdict:
         """Which side is better: decided only if the interval excludes 0."""
-        return UNDECIDED if self.low <= 0 <= self.high else "A better" if self.low > 0 else "B better"
+        return decided(0.0, self.low, self.high)
 
     def to_json(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""

@@ -36,11 +36,11 @@ DRAWN = Sampling(temperature=1.0, max_tokens=16)
 
 
 @pytest.fixture(scope="module")
-def warm() -> Iterator[Any]:
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A policy that presses any button, and a successor that knows what each of them does."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield signal_env.warm_start(steps=140, batch=32, knows=True)
+    yield signal_env.shared_warm_start(tmp_path_factory, steps=140, batch=32, knows=True)
     torch.set_num_threads(before)
 
 

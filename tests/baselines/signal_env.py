@@ -1,14 +1,17 @@
 """A bandit on one screen: see a colour, press the button that belongs to it. Words are tokens."""
 
+import functools
 import random
 from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
+import pytest
 import torch
 
 from nlac_bench.agents.roles.compact import ACT, BACKUP, CRITIQUE, FUTURE, MARKS, PICK, REFINE, USER
 from nlac_bench.envs import Outcome, TextEnv
+from tests.once import made_once
 
 COLOURS = ("red", "blue")
 PANEL = 4
@@ -117,11 +120,17 @@ def warm_start(steps: int = 400, batch: int = 64, family: str = "Qwen2", knows: 
     ends well. A successor that ``knows`` says what each button does.
     """
     rng, model, tok = random.Random(0), random_model(family=family), tokenizer()
+
+    @functools.cache
+    def ids_of(text: str) -> list[int]:
+        found: list[int] = tok(text, add_special_tokens=False)["input_ids"]
+        return found
+
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(steps):
         rows = [_lesson(rng, knows) for _ in range(batch)]
-        prompts = [tok(p, add_special_tokens=False)["input_ids"] for p, _ in rows]
-        answers = [[*tok(a, add_special_tokens=False)["input_ids"], 1] for _, a in rows]
+        prompts = [ids_of(prompt) for prompt, _ in rows]
+        answers = [[*ids_of(answer), 1] for _, answer in rows]
         width = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))
         ids = torch.zeros(batch, width, dtype=torch.long)
         labels = torch.full_like(ids, -100)
@@ -134,6 +143,15 @@ def warm_start(steps: int = 400, batch: int = 64, family: str = "Qwen2", knows: 
         optimizer.step()
         optimizer.zero_grad()
     return model.eval()
+
+
+def shared_warm_start(factory: pytest.TempPathFactory, **settings: Any) -> Any:
+    """``warm_start`` with ``settings``, which the workers of a test run make once."""
+    from transformers import AutoModelForCausalLM
+
+    name = "-".join(["warm", *(f"{key}={value}" for key, value in sorted(settings.items()))])
+    folder = made_once(factory, name, lambda folder: warm_start(**settings).save_pretrained(folder))
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
 
 
 def _lesson(rng: random.Random, knows: bool) -> tuple[str, str]:

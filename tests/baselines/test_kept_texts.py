@@ -136,8 +136,8 @@ def test_probes_and_probe_set_ask_the_same_roles(
 
 
 @pytest.fixture(scope="module")
-def warm() -> Any:
-    return signal_env.warm_start(steps=200)
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return signal_env.shared_warm_start(tmp_path_factory, steps=200)
 
 
 def settings(name: str, **changes: Any) -> Any:

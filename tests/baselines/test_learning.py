@@ -69,8 +69,8 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def warm() -> Any:
-    return signal_env.warm_start()
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return signal_env.shared_warm_start(tmp_path_factory)
 
 
 class Learned(NamedTuple):

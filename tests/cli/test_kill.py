@@ -1,6 +1,8 @@
 """`nlac-bench run`, killed with SIGKILL at 20 random moments and resumed each time."""
 
 import json
+import multiprocessing
+import os
 import random
 import signal
 import subprocess
@@ -10,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nlac_bench.cli import main
 
 NLAC_BENCH = str(Path(sys.executable).with_name("nlac-bench"))
 RUN = [NLAC_BENCH, "run", "--env", 'tau_retail@{"level": "easy"}', "--agent", "random",
@@ -21,15 +25,29 @@ def lines(folder: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+PROCESSES = multiprocessing.get_context("forkserver")
+"""Starts processes as forks of one that has imported the command, which takes a second."""
+PROCESSES.set_forkserver_preload(["nlac_bench.cli.run", "nlac_bench.envs.tau", "tests.cli.test_kill"])
+
+
+def become(arguments: list[str]) -> None:
+    """Be the command, without its outputs."""
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    sys.argv = arguments
+    main()
+
+
 def killed(command: list[str], folder: Path, after: int) -> bool:
     """Start ``command`` and kill it once ``after`` more episodes are on disk; False if it ended before."""
     target = lines(folder) + after
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    while process.poll() is None and lines(folder) < target:
+    process = PROCESSES.Process(target=become, args=(command,))
+    process.start()
+    while process.is_alive() and lines(folder) < target:
         time.sleep(0.002)
     process.kill()
-    process.communicate()
-    return process.returncode == -9
+    process.join()
+    return process.exitcode == -signal.SIGKILL
 
 
 def outcome(folder: Path) -> dict[tuple[str, int], Any]:
@@ -44,7 +62,7 @@ def outcome(folder: Path) -> dict[tuple[str, int], Any]:
     return found
 
 
-@pytest.mark.slow  # starts the command 22 times
+@pytest.mark.slow  # plays with 22 processes
 def test_killed_twenty_times_nothing_is_lost_and_nothing_is_twice(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([*RUN, "--out", str(whole)], check=True, capture_output=True)

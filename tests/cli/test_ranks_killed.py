@@ -18,6 +18,7 @@ from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.training.curve import latest
 from tests.cli.command import nlac_bench, one_json
 from tests.cli.ranks_job import PHASES, RUN
+from tests.once import made_once
 
 HERE = Path(__file__).parents[2]
 ENGINE_MEASURED = ("push_slope", "logprob_gap")
@@ -28,11 +29,13 @@ changes log-probabilities little more than that. The run itself stops where they
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of ranks_job.py, which starts 16 jobs; one process, so that torch is imported once."""
-    out = tmp_path_factory.mktemp("ranks")
-    command = [sys.executable, "-m", "tests.cli.ranks_job", str(out)]
-    done = subprocess.run(command, cwd=HERE, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-20_000:]
-    return out
+
+    def start(out: Path) -> None:
+        command = [sys.executable, "-m", "tests.cli.ranks_job", str(out)]
+        done = subprocess.run(command, cwd=HERE, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-20_000:]
+
+    return made_once(tmp_path_factory, "jobs of ranks", start)
 
 
 def result(jobs: Path) -> dict[str, Any]:

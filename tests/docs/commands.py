@@ -36,6 +36,7 @@ EXCEPTIONS = {
     ),
     r"export inspect": "it needs inspect-ai; tests/bridges/test_exports.py runs it",
     r"browsergym|--env miniwob": "it needs BrowserGym and a browser; tests/bridges/browsergym plays there",
+    r"data fetch smollm2": "it downloads 93 MB; `make smollm2` runs it before the slow tests",
     r"^pip install ray": "it changes the environment; it is for the machines of one server with many GPUs",
     r"^nlac-bench verify": "its entry has a hash in its name; tests/leaderboards/test_submit.py runs it",
     r"^python -m nlac_bench\.leaderboards\.floors": (
@@ -61,6 +62,7 @@ SUBSTITUTIONS = {
     r"compare A B": "compare runs/A runs/B",
     r"--seed S\b": "--seed 0",
     r"tau_pairs --stride 60": "tau_pairs --stride 1000",  # test_tau_pairs.py measures more of the phrases
+    r"tau_outside --stride 12": "tau_outside --stride 200",  # as test_tau_outside.py
     r"--expected FILE": "--data {data}/tau_bench --expected {data}/tau_bench/expected_sample.jsonl",
     r"grade FILE\.jsonl": "grade answers.jsonl",
     r"export prompts RUN --out FILE": "export prompts runs/A --out rows.jsonl",

@@ -15,6 +15,7 @@ from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.training.run import train_and_test, trained
 from tests.baselines import signal_env
+from tests.once import made_once
 from tests.rollout import tiny_model
 
 SETTINGS = {
@@ -47,11 +48,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def speaking_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model of the bandit, which writes the form of every role and does not know the right buttons."""
-    folder = tmp_path_factory.mktemp("speaking")
-    # For Qwen2 and Llama, transformers ignores the tokenizer.json of a tokenizer of whole words.
-    signal_env.warm_start(family="Granite").save_pretrained(folder)
-    signal_env.tokenizer().save_pretrained(folder)
-    return folder
+
+    def make(folder: Path) -> None:
+        # For Qwen2 and Llama, transformers ignores the tokenizer.json of a tokenizer of whole words.
+        signal_env.warm_start(family="Granite", steps=200, batch=32).save_pretrained(folder)
+        signal_env.tokenizer().save_pretrained(folder)
+
+    return made_once(tmp_path_factory, "speaking", make)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -66,7 +69,7 @@ def test_it_trains(model: Path, tmp_path: Path, name: str) -> None:
     assert where["gradient_steps_total"] > 0 or name in NO_STEP
 
 
-@pytest.mark.slow(reason="the model is pre-trained for half a minute first")
+@pytest.mark.slow(reason="the model is pre-trained first; all of these together take a minute")
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
 def test_a_model_that_writes_the_forms_of_the_roles_takes_gradient_steps(
     speaking_model: Path, tmp_path: Path, name: str

@@ -22,6 +22,7 @@ from tests.learner import resuming_ranks
 from tests.learner.rank_steps import METHODS, three_steps
 from tests.learner.small_model import model, sequences, steps, use_sgd, weights
 from tests.learner.torchrun_cases import OPTIMIZERS, WORLDS
+from tests.once import made_once
 
 TOLERANCE = 1e-5
 
@@ -34,7 +35,10 @@ def alone(name: str) -> tuple[dict[str, torch.Tensor], list[dict[str, float]], l
 @pytest.fixture(scope="module")
 def computed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of torchrun_cases.py: one start for all tests, since importing torch is slow."""
-    out = tmp_path_factory.mktemp("ranks")
+    return made_once(tmp_path_factory, "computed by ranks", compute)
+
+
+def compute(out: Path) -> None:
     resuming_ranks.write(out / "from 1")
     with contextlib.ExitStack() as stack:
         found = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in WORLDS]
@@ -45,7 +49,6 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-20_000:]
-    return out
 
 
 @pytest.fixture(params=WORLDS)
