@@ -18,12 +18,12 @@ MAX_NUMBER = 5_000
 """Largest coordinate (pixels) and longest pause (milliseconds) of an action."""
 
 
-class InvalidActionError(ValueError):
+class RefusedActionError(ValueError):
     """The text is not one call of a listed function with literal arguments; the message is for the agent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ActionCall:
     """A function's name and the values of its arguments."""
 
     name: str
@@ -31,41 +31,41 @@ class Call:
     kwargs: Mapping[str, Any]
 
 
-def parse_action(text: str, functions: Mapping[str, Callable[..., Any]]) -> Call:
+def parse_action(text: str, functions: Mapping[str, Callable[..., Any]]) -> ActionCall:
     """Return the call that ``text`` consists of, without thoughts, ``Action:`` and a fence around it.
 
     Args:
         functions: the functions that may be called, by name. They are not called here.
 
     Raises:
-        InvalidActionError: the text is anything else, too long, or its arguments do not fit the function.
+        RefusedActionError: the text is anything else, too long, or its arguments do not fit the function.
     """
     text = said(drop_reasoning(text))
     if not text:
-        raise InvalidActionError("the action is empty; write one call, such as noop()")
+        raise RefusedActionError("the action is empty; write one call, such as noop()")
     if len(text) > MAX_CHARS:
-        raise InvalidActionError(f"it has {len(text):,} characters; at most {MAX_CHARS:,} are read")
+        raise RefusedActionError(f"it has {len(text):,} characters; at most {MAX_CHARS:,} are read")
     try:
         body = ast.parse(text, mode="exec").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InvalidActionError("it is not one function call, such as click('12')") from None
+        raise RefusedActionError("it is not one function call, such as click('12')") from None
     if len(body) != 1:
-        raise InvalidActionError(f"it has {len(body)} statements; write one call")
+        raise RefusedActionError(f"it has {len(body)} statements; write one call")
     call = body[0].value if isinstance(body[0], ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise InvalidActionError("it is not one function call, such as click('12')")
+        raise RefusedActionError("it is not one function call, such as click('12')")
     name = call.func.id
     if name not in functions:
-        raise InvalidActionError(f"there is no function {name[:80]!r}; use {', '.join(functions)}")
+        raise RefusedActionError(f"there is no function {name[:80]!r}; use {', '.join(functions)}")
     if any(keyword.arg is None for keyword in call.keywords):
-        raise InvalidActionError("** is not allowed; write each argument")
+        raise RefusedActionError("** is not allowed; write each argument")
     args = tuple(map(_value, call.args))
     kwargs = {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
     try:
         inspect.signature(functions[name]).bind(*args, **kwargs)
     except TypeError as error:
-        raise InvalidActionError(f"{name}: {error}") from None
-    return Call(name, args, kwargs)
+        raise RefusedActionError(f"{name}: {error}") from None
+    return ActionCall(name, args, kwargs)
 
 
 def _value(node: ast.expr) -> Any:
@@ -73,7 +73,7 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.List):
         values = [_value(element) for element in node.elts]
         if not all(isinstance(value, str) for value in values):
-            raise InvalidActionError("a list may hold only texts")
+            raise RefusedActionError("a list may hold only texts")
         return values
     sign = 1
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -81,13 +81,13 @@ def _value(node: ast.expr) -> Any:
     value = node.value if isinstance(node, ast.Constant) else ...
     if sign == 1 and (value is None or isinstance(value, (str, bool))):
         if isinstance(value, str) and not value.isascii() and _has_surrogates(value):
-            raise InvalidActionError("a text holds lone surrogates, which are not valid Unicode")
+            raise RefusedActionError("a text holds lone surrogates, which are not valid Unicode")
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not math.isfinite(value) or abs(value) > MAX_NUMBER:
-            raise InvalidActionError(f"numbers must be between -{MAX_NUMBER:,} and {MAX_NUMBER:,}")
+            raise RefusedActionError(f"numbers must be between -{MAX_NUMBER:,} and {MAX_NUMBER:,}")
         return sign * value
-    raise InvalidActionError("arguments must be literals: texts, numbers, True, False, None, lists of texts")
+    raise RefusedActionError("arguments must be literals: texts, numbers, True, False, None, lists of texts")
 
 
 def _has_surrogates(text: str) -> bool:

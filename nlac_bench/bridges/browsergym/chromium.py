@@ -142,7 +142,7 @@ class Chromium:
 
     def kill(self) -> None:
         """Kill the browser; calls that wait for it then raise an ``EnvInfraError``."""
-        if self.process_id is not None:
+        if self.process_id is not None and self._browser.is_connected():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process_id, signal.SIGKILL)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlac_bench.bridges.browsergym.actions import Call
+from nlac_bench.bridges.browsergym.actions import ActionCall
 from nlac_bench.bridges.browsergym.page import View
 from nlac_bench.errors import NlacBenchError
 
@@ -29,7 +29,7 @@ class _Element:
 class _Screen:
     """What the player sees, and what it did before."""
 
-    def __init__(self, view: View, calls: Sequence[Call]) -> None:
+    def __init__(self, view: View, calls: Sequence[ActionCall]) -> None:
         self.calls, self.dom = calls, view.dom
         self.elements: list[_Element] = []
         """In the page's order; texts have the role StaticText and no id."""
@@ -100,7 +100,7 @@ def clickable(view: View) -> list[str]:
     return list(dict.fromkeys(re.findall(r"^\s*\[(\w+)\] .*, clickable(?:,|$)", view.text, re.M)))
 
 
-def next_action(task: str, view: View, calls: Sequence[Call]) -> str:
+def next_action(task: str, view: View, calls: Sequence[ActionCall]) -> str:
     """Return the next action in ``task`` after ``calls``.
 
     Raises:
@@ -110,7 +110,7 @@ def next_action(task: str, view: View, calls: Sequence[Call]) -> str:
         match = re.match(pattern, view.goal)
         if match is not None:
             try:
-                if view.error and calls[-1].name == "click":
+                if view.error.startswith("TimeoutError") and calls[-1].name == "click":
                     return _click_beside(view, str(calls[-1].args[0]))
                 return rule(_Screen(view, calls), match)
             except (AttributeError, IndexError, StopIteration, ValueError) as error:  # an element is missing

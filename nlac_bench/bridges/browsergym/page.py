@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.bridges.browsergym.actions import Call
+from nlac_bench.bridges.browsergym.actions import ActionCall
 from nlac_bench.bridges.browsergym.chromium import Chromium
 from nlac_bench.bridges.browsergym.tasks import benchmark_of
 
@@ -56,7 +56,7 @@ class Page:
         """Open the page of instance ``seed``; raises what ``Chromium.call`` raises."""
         return await self.chromium.call(self._open, seed)
 
-    async def step(self, call: Call) -> View:
+    async def step(self, call: ActionCall) -> View:
         """Take an action; raises what ``Chromium.call`` raises."""
         self.busy = True
         try:
@@ -92,7 +92,7 @@ class Page:
             raise
         return _view(observation)
 
-    def _act(self, call: Call) -> str:
+    def _act(self, call: ActionCall) -> str:
         """Take an action and return its error; errors are the agent's own unless ``_look`` fails too."""
         self.chromium.use(self)
         _, send, refuse = self._env.pre_step()
@@ -131,7 +131,7 @@ def action_set(benchmark: str) -> Any:
     """Return BrowserGym's description of ``functions``."""
     from browsergym.core.action.highlevel import HighLevelActionSet
 
-    return HighLevelActionSet("custom", [*functions(benchmark).values()][1:], multiaction=False)
+    return HighLevelActionSet("custom", [*functions(benchmark).values()], multiaction=False)
 
 
 @cache

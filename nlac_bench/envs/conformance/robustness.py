@@ -37,7 +37,7 @@ PIECES = (
 """Pieces of random text: syntax that environments parse."""
 
 FUZZ_ACTIONS = 1_000
-FUZZ_S = 60.0
+FUZZ_S = 30.0
 """Seconds after which no further actions are tried: a browser, whose steps are slow, gets fewer."""
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlac_bench.bridges.browsergym.actions import MAX_CHARS, Call, InvalidActionError, parse_action
+from nlac_bench.bridges.browsergym.actions import MAX_CHARS, ActionCall, RefusedActionError, parse_action
 
 
 def _never(*_: object, **__: object) -> None:
@@ -35,20 +35,23 @@ FUNCTIONS = {each.__name__: each for each in (click, fill, mouse_click, noop)}
 @pytest.mark.parametrize(
     ("text", "call"),
     [
-        ("click('12')", Call("click", ("12",), {})),
-        ('  click("a12", button="right")  ', Call("click", ("a12",), {"button": "right"})),
-        ("click('12', modifiers=['Shift', 'Alt'])", Call("click", ("12",), {"modifiers": ["Shift", "Alt"]})),
-        ("mouse_click(1.5, -3)", Call("mouse_click", (1.5, -3), {})),
-        ("fill('3', 'it\\'s\\n\"x\"', True)", Call("fill", ("3", 'it\'s\n"x"', True), {})),
-        ("fill('3', 'a' 'b')", Call("fill", ("3", "ab"), {})),
-        ("fill('3', 'π 🙂')", Call("fill", ("3", "π 🙂"), {})),
-        ("noop()  # wait", Call("noop", (), {})),
-        ("Thought: the button.\nAction: click('12')", Call("click", ("12",), {})),
-        ("```python\nclick('12')\n```", Call("click", ("12",), {})),
-        ("<think>click('1')</think> click('12')", Call("click", ("12",), {})),
+        ("click('12')", ActionCall("click", ("12",), {})),
+        ('  click("a12", button="right")  ', ActionCall("click", ("a12",), {"button": "right"})),
+        (
+            "click('12', modifiers=['Shift', 'Alt'])",
+            ActionCall("click", ("12",), {"modifiers": ["Shift", "Alt"]}),
+        ),
+        ("mouse_click(1.5, -3)", ActionCall("mouse_click", (1.5, -3), {})),
+        ("fill('3', 'it\\'s\\n\"x\"', True)", ActionCall("fill", ("3", 'it\'s\n"x"', True), {})),
+        ("fill('3', 'a' 'b')", ActionCall("fill", ("3", "ab"), {})),
+        ("fill('3', 'π 🙂')", ActionCall("fill", ("3", "π 🙂"), {})),
+        ("noop()  # wait", ActionCall("noop", (), {})),
+        ("Thought: the button.\nAction: click('12')", ActionCall("click", ("12",), {})),
+        ("```python\nclick('12')\n```", ActionCall("click", ("12",), {})),
+        ("<think>click('1')</think> click('12')", ActionCall("click", ("12",), {})),
     ],
 )
-def test_a_call_with_literals_is_read(text: str, call: Call) -> None:
+def test_a_call_with_literals_is_read(text: str, call: ActionCall) -> None:
     assert parse_action(text, FUNCTIONS) == call
 
 
@@ -96,7 +99,7 @@ def test_a_call_with_literals_is_read(text: str, call: Call) -> None:
     ],
 )
 def test_everything_else_is_refused(text: str, why: str) -> None:
-    with pytest.raises(InvalidActionError, match=why):
+    with pytest.raises(RefusedActionError, match=why):
         parse_action(text, FUNCTIONS)
 
 
@@ -104,7 +107,7 @@ def test_everything_else_is_refused(text: str, why: str) -> None:
 def test_any_text_gives_a_call_or_the_one_error(text: str) -> None:
     try:
         call = parse_action(text, FUNCTIONS)
-    except InvalidActionError as error:
+    except RefusedActionError as error:
         assert str(error)
     else:
         assert call.name in FUNCTIONS
@@ -118,6 +121,6 @@ _LITERALS = st.one_of(
 
 @given(_LITERALS, _LITERALS)
 def test_values_arrive_as_written(first: Any, second: Any) -> None:
-    assert parse_action(f"fill({first!r}, value={second!r})", FUNCTIONS) == Call(
+    assert parse_action(f"fill({first!r}, value={second!r})", FUNCTIONS) == ActionCall(
         "fill", (first,), {"value": second}
     )

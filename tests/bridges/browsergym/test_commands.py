@@ -1,4 +1,4 @@
-"""The embedded model is trained for two steps on a task in the browser; floors and checks play there too."""
+"""Training, floors and the checks of the contract play in the browser, from the command line."""
 
 import json
 import os
@@ -32,6 +32,11 @@ def test_two_gradient_steps_of_nlac(tmp_path: Path) -> None:
     result = json.loads(done.stdout)
     assert result["gradient_steps"] == 2
     assert "Traceback" not in done.stderr
+
+
+def test_the_environment_passes_the_contract() -> None:
+    done = call("envs", "check", ENV, "--json")
+    assert done.returncode == 0, [each for each in json.loads(done.stdout)["checks"] if each["ok"] is False]
 
 
 def test_floors() -> None:
