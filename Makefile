@@ -116,7 +116,7 @@ $(READY_BROWSER): pyproject.toml requirements/browsergym.txt
 test-bridges: $(READY_BRIDGES) $(READY_VERIFIERS) $(READY_BROWSER) ## Run the tests of bridges with the real packages, in environments of their own
 	$(VENV_BRIDGES)/bin/python -m pytest $(PARALLEL) tests/bridges --ignore tests/bridges/browsergym --durations=5
 	$(VENV_VERIFIERS)/bin/python -m pytest tests/bridges/test_verifiers.py --durations=5
-	$(VENV_BROWSER)/bin/python -m pytest tests/bridges/browsergym --durations=5
+	$(VENV_BROWSER)/bin/python -m pytest $(PARALLEL) tests/bridges/browsergym --durations=5
 
 lint: $(READY) ## Run ruff and mypy
 	$(BIN)/ruff format --check .
