@@ -62,6 +62,8 @@ class Learner:
             causal_lm = add_lora(causal_lm, config.lora)
         self.model = PolicyModel(causal_lm, config.heads).train()
         self._shard(self.model, config.activation_checkpointing)
+        embeddings: Any = self.model.causal_lm
+        embeddings.get_input_embeddings().register_forward_hook(_release_before_gradient)
         self.master = dict(self.model.named_parameters())  # shards, even while FSDP gathers
         self.parameters = [p for p in self.master.values() if p.requires_grad]
         self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
@@ -369,6 +371,15 @@ class Learner:
 
         head = self.model.vocabulary_head
         return Outputs(forward, head, wanted_BT, micro, reference, self.config.heads), micro
+
+
+def _release_before_gradient(module: nn.Module, args: object, output: Tensor) -> None:
+    """Give the activations of all blocks back before FSDP allocates the gradients of the embeddings.
+
+    They are free then, but glibc would keep them until the end of the pass.
+    """
+    if output.requires_grad:
+        output.register_hook(lambda gradient: release_memory())
 
 
 def _causal_lm(model: Any) -> nn.Module:
