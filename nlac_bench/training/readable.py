@@ -26,7 +26,7 @@ def answers_of(metrics: Mapping[str, float]) -> dict[str, float]:
     Args:
         metrics: of an iteration, in which ``unparseable_ROLE`` is a share.
     """
-    counts = {}
+    counts: dict[str, float] = {}
     for name, answers in metrics.items():
         if name.startswith(ANSWERS):
             unread = PREFIX + name.removeprefix(ANSWERS)
