@@ -79,6 +79,16 @@ print(ids, heavy)
     )
 
 
+def test_reports_boards_and_the_viewer_are_made_without_torch() -> None:
+    """Importing it takes longer than writing a page of a thousand episodes."""
+    code = """
+import sys, nlac_bench.reports.report.build, nlac_bench.reports.boards.build, nlac_bench.reports.view.page
+print(sorted({"torch", "transformers", "scipy"} & set(sys.modules)))
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
 def imported_modules(path: Path, known: set[str]) -> set[str]:
     """The modules of ``known`` that the file imports anywhere, within functions too."""
     found = set()

@@ -8,7 +8,7 @@ from nlac_bench.leaderboards.boards import make_boards
 from nlac_bench.leaderboards.entry import BoardKey, Entry, Source
 from nlac_bench.leaderboards.numbers import stated_numbers
 from nlac_bench.reports.boards.build import render_boards
-from nlac_bench.reports.boards.index import Index, index_of
+from nlac_bench.reports.boards.index import BoardIndex, index_of
 from nlac_bench.reports.boards.view import BoardView
 from tests.leaderboards.boards_of import algorithm
 from tests.leaderboards.factory import KEY, entry
@@ -18,7 +18,7 @@ def key(version: str, **changes: object) -> BoardKey:
     return KEY.model_copy(update={"env_version": version, **changes})
 
 
-def index(*entries: Entry) -> Index:
+def index(*entries: Entry) -> BoardIndex:
     return index_of([BoardView(board) for board in make_boards(entries)])
 
 
@@ -26,7 +26,7 @@ def floor(at: BoardKey, won: int = 0) -> Entry:
     return entry("constant", [True] * won + [False] * (9 - won), key=at)
 
 
-def names(index: Index) -> dict[str, list[str]]:
+def names(index: BoardIndex) -> dict[str, list[str]]:
     """The boards of each part, with their versions."""
     parts = {part: getattr(index, part) for part in ("leading", "cited", "waiting")}
     parts["earlier"] = [each for boards in index.earlier.values() for each in boards]

@@ -12,7 +12,7 @@ _VERSION = "version"
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedBoard:
     """A board with its name in the index, which says what tells it from the others of its environment."""
 
     view: BoardView
@@ -42,7 +42,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Index:
+class BoardIndex:
     """The boards in the order of the page.
 
     ``leading`` have entries, ``cited`` only published figures beside floors, ``waiting`` only floors.
@@ -50,10 +50,10 @@ class Index:
     if a newer one has entries too.
     """
 
-    leading: list[Listed] = field(default_factory=list)
-    cited: list[Listed] = field(default_factory=list)
-    waiting: list[Listed] = field(default_factory=list)
-    earlier: dict[str, list[Listed]] = field(default_factory=dict)
+    leading: list[ListedBoard] = field(default_factory=list)
+    cited: list[ListedBoard] = field(default_factory=list)
+    waiting: list[ListedBoard] = field(default_factory=list)
+    earlier: dict[str, list[ListedBoard]] = field(default_factory=dict)
 
     @property
     def earlier_boards(self) -> int:
@@ -61,9 +61,9 @@ class Index:
         return sum(map(len, self.earlier.values()))
 
 
-def index_of(views: Sequence[BoardView]) -> Index:
+def index_of(views: Sequence[BoardView]) -> BoardIndex:
     """Return the index of ``views``."""
-    index = Index()
+    index = BoardIndex()
     groups: dict[tuple[str, str], list[BoardView]] = {}
     newest: dict[str, int] = {}
     for view in sorted(views, key=lambda view: (view.board.key.env, view.board.kind, view.title, view.stem)):
@@ -74,7 +74,9 @@ def index_of(views: Sequence[BoardView]) -> Index:
         for view in group:
             stated = conditions(view.board.key)
             words = ", ".join(stated[name] for name in shown if name in stated and name != _VERSION)
-            listed = Listed(view, f"{view.name}: {words}" if words else view.name, newest[view.board.key.env])
+            listed = ListedBoard(
+                view, f"{view.name}: {words}" if words else view.name, newest[view.board.key.env]
+            )
             if any(_follows(other, view) for other in group):
                 index.earlier.setdefault(listed.name, []).append(listed)
             else:
@@ -82,7 +84,7 @@ def index_of(views: Sequence[BoardView]) -> Index:
     return index
 
 
-def _place(index: Index, view: BoardView) -> list[Listed]:
+def _place(index: BoardIndex, view: BoardView) -> list[ListedBoard]:
     return index.leading if view.rows else index.cited if view.reported else index.waiting
 
 

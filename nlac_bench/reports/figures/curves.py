@@ -205,7 +205,7 @@ def draw_panels(
     labels: dict[Axes, list[EndLabel]] = {}
     for panel, method in zip(panels, shown, strict=False):
         _set_up(panel, "")
-        room = round(_LETTERS * panel.get_position().width * panel.get_figure().get_figwidth())
+        room = round(_LETTERS * panel.bbox.width / panel.figure.dpi)
         panel.set_title(label(method.title, room), loc="left", color=BLACK, fontweight="bold")
         _from_zero(panel, every, min(starts, default=0.0))
         for name, other in lines.items():

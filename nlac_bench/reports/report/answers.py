@@ -120,9 +120,9 @@ def _estimate(label: str, estimate: Estimate) -> Fact:
 
 
 def _difference(result: Comparison | AlgorithmComparison) -> Fact:
-    bounds = () if result.interval is None else (result.interval.low, result.interval.high)
+    low, high = (None, None) if result.interval is None else (result.interval.low, result.interval.high)
     p = result.p_adjusted if isinstance(result, Comparison) else result.p_value
-    return _signed(result.difference, *(bounds or (None, None)), result.verdict, p_said(p))
+    return _signed(result.difference, low, high, result.verdict, p_said(p))
 
 
 def _signed(value: float, low: float | None, high: float | None, verdict: str, p: str = "") -> Fact:
