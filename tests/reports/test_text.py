@@ -1,5 +1,6 @@
 """Hostile text: nothing is removed, nothing stays invisible, nothing is taken for a formula or for markup."""
 
+import base64
 import csv
 import io
 import re
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from nlac_bench.reports.pages.render import link, long_text
+from nlac_bench.reports.pages.render import csv_address, link, long_text
 from nlac_bench.reports.pages.text import LONGEST_LINE, csv_text, folded, markdown
 from nlac_bench.visible import visible
 
@@ -134,3 +135,13 @@ def test_a_web_address_becomes_a_link() -> None:
     assert link('https://example.org/?a=1&b="', "paper") == (
         '<a href="https://example.org/?a=1&amp;b=&#34;" rel="noopener noreferrer">paper</a>'
     )
+
+
+def test_a_file_in_an_address_has_the_whole_text_but_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page's own redaction does not see through base64."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
+    address = str(csv_address('name,"a\nb"\n<script>,שלום sk-very-secret-0123456789\n'))
+    kind, _, content = address.partition(";base64,")
+    assert kind == "data:text/csv;charset=utf-8" and re.fullmatch(r"[\w+/]+=*", content)
+    text = base64.b64decode(content).decode()
+    assert text == 'name,"a\nb"\n<script>,שלום [redacted: $OPENAI_API_KEY]\n'
