@@ -131,7 +131,7 @@ class TestTasks:
         tasks = []
         for hash_seed in ("1", "2"):
             monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
-            own = client.Client()
+            own = client.WorkerClient()
             tasks.append([own.task(name, 0, "test", number) for number in range(3)])
             own._discard()
         assert tasks[0] == tasks[1]

@@ -18,7 +18,7 @@ MAX_NUMBER = 5_000
 """Largest coordinate (pixels) and longest pause (milliseconds) of an action."""
 
 
-class RefusedActionError(ValueError):
+class UncallableActionError(ValueError):
     """The text is not one call of a listed function with literal arguments; the message is for the agent."""
 
 
@@ -38,33 +38,33 @@ def parse_action(text: str, functions: Mapping[str, Callable[..., Any]]) -> Acti
         functions: the functions that may be called, by name. They are not called here.
 
     Raises:
-        RefusedActionError: the text is anything else, too long, or its arguments do not fit the function.
+        UncallableActionError: the text is anything else, too long, or its arguments do not fit the function.
     """
     text = said(drop_reasoning(text))
     if not text:
-        raise RefusedActionError("the action is empty; write one call, such as noop()")
+        raise UncallableActionError("the action is empty; write one call, such as noop()")
     if len(text) > MAX_CHARS:
-        raise RefusedActionError(f"it has {len(text):,} characters; at most {MAX_CHARS:,} are read")
+        raise UncallableActionError(f"it has {len(text):,} characters; at most {MAX_CHARS:,} are read")
     try:
         body = ast.parse(text, mode="exec").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise RefusedActionError("it is not one function call, such as click('12')") from None
+        raise UncallableActionError("it is not one function call, such as click('12')") from None
     if len(body) != 1:
-        raise RefusedActionError(f"it has {len(body)} statements; write one call")
+        raise UncallableActionError(f"it has {len(body)} statements; write one call")
     call = body[0].value if isinstance(body[0], ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise RefusedActionError("it is not one function call, such as click('12')")
+        raise UncallableActionError("it is not one function call, such as click('12')")
     name = call.func.id
     if name not in functions:
-        raise RefusedActionError(f"there is no function {name[:80]!r}; use {', '.join(functions)}")
+        raise UncallableActionError(f"there is no function {name[:80]!r}; use {', '.join(functions)}")
     if any(keyword.arg is None for keyword in call.keywords):
-        raise RefusedActionError("** is not allowed; write each argument")
+        raise UncallableActionError("** is not allowed; write each argument")
     args = tuple(map(_value, call.args))
     kwargs = {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
     try:
         inspect.signature(functions[name]).bind(*args, **kwargs)
     except TypeError as error:
-        raise RefusedActionError(f"{name}: {error}") from None
+        raise UncallableActionError(f"{name}: {error}") from None
     return ActionCall(name, args, kwargs)
 
 
@@ -73,7 +73,7 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.List):
         values = [_value(element) for element in node.elts]
         if not all(isinstance(value, str) for value in values):
-            raise RefusedActionError("a list may hold only texts")
+            raise UncallableActionError("a list may hold only texts")
         return values
     sign = 1
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -81,13 +81,15 @@ def _value(node: ast.expr) -> Any:
     value = node.value if isinstance(node, ast.Constant) else ...
     if sign == 1 and (value is None or isinstance(value, (str, bool))):
         if isinstance(value, str) and not value.isascii() and _has_surrogates(value):
-            raise RefusedActionError("a text holds lone surrogates, which are not valid Unicode")
+            raise UncallableActionError("a text holds lone surrogates, which are not valid Unicode")
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not math.isfinite(value) or abs(value) > MAX_NUMBER:
-            raise RefusedActionError(f"numbers must be between -{MAX_NUMBER:,} and {MAX_NUMBER:,}")
+            raise UncallableActionError(f"numbers must be between -{MAX_NUMBER:,} and {MAX_NUMBER:,}")
         return sign * value
-    raise RefusedActionError("arguments must be literals: texts, numbers, True, False, None, lists of texts")
+    raise UncallableActionError(
+        "arguments must be literals: texts, numbers, True, False, None, lists of texts"
+    )
 
 
 def _has_surrogates(text: str) -> bool:

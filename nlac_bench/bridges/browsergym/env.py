@@ -7,7 +7,7 @@ from hashlib import sha256
 import numpy as np
 
 from nlac_bench.bridges.browsergym import oracle
-from nlac_bench.bridges.browsergym.actions import ActionCall, RefusedActionError, parse_action
+from nlac_bench.bridges.browsergym.actions import ActionCall, UncallableActionError, parse_action
 from nlac_bench.bridges.browsergym.chromium import shared_chromium
 from nlac_bench.bridges.browsergym.page import Page, View, action_set, functions
 from nlac_bench.bridges.browsergym.tasks import benchmark_of, instances, known_tasks, splits_of, versions
@@ -154,7 +154,7 @@ class BrowserGymEnv(TextEnv):
         state: _Episode = self._state
         try:
             call = parse_action(action, functions(self._benchmark))
-        except RefusedActionError as error:
+        except UncallableActionError as error:
             return Outcome(f"Invalid action: {error}.", action_kind="invalid")
         page = await self._open_page(state)
         view = await page.step(call)

@@ -24,7 +24,7 @@ class _TooLongError(Exception):
     """The request has used all of its CPU time."""
 
 
-class Client:
+class WorkerClient:
     """A worker process; all methods may be called from any thread, and take turns."""
 
     def __init__(self) -> None:
@@ -104,9 +104,9 @@ class Client:
 
 
 @cache
-def client() -> Client:
+def client() -> WorkerClient:
     """Return the client of this process."""
-    return Client()
+    return WorkerClient()
 
 
 os.register_at_fork(after_in_child=client.cache_clear)

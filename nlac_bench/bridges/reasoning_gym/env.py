@@ -29,12 +29,12 @@ _PROBED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
+class _GymTask:
     question: str
     answer: str | None
     seed: int
 
-    def copy(self) -> "_Task":
+    def copy(self) -> "_GymTask":
         """Return this object, which is immutable."""
         return self
 
@@ -132,7 +132,7 @@ class ReasoningGymEnv(TextEnv):
     async def _begin(self, task_id: str) -> str:
         number = int(task_id.rpartition("/")[2])
         made = await asyncio.to_thread(client().task, self._dataset, self._seed, self.split, number)
-        self._state = _Task(**made)
+        self._state = _GymTask(**made)
         return self._state.question
 
     async def _respond(self, action: str) -> Outcome:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlac_bench.bridges.browsergym.actions import MAX_CHARS, ActionCall, RefusedActionError, parse_action
+from nlac_bench.bridges.browsergym.actions import MAX_CHARS, ActionCall, UncallableActionError, parse_action
 
 
 def _never(*_: object, **__: object) -> None:
@@ -99,7 +99,7 @@ def test_a_call_with_literals_is_read(text: str, call: ActionCall) -> None:
     ],
 )
 def test_everything_else_is_refused(text: str, why: str) -> None:
-    with pytest.raises(RefusedActionError, match=why):
+    with pytest.raises(UncallableActionError, match=why):
         parse_action(text, FUNCTIONS)
 
 
@@ -107,7 +107,7 @@ def test_everything_else_is_refused(text: str, why: str) -> None:
 def test_any_text_gives_a_call_or_the_one_error(text: str) -> None:
     try:
         call = parse_action(text, FUNCTIONS)
-    except RefusedActionError as error:
+    except UncallableActionError as error:
         assert str(error)
     else:
         assert call.name in FUNCTIONS
