@@ -24,15 +24,7 @@ def test_the_command_prints_one_object_and_writes_one_file(tmp_path: Path) -> No
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     found = one_json(nlac_bench("report", str(run), "--out", str(out), "--json"))
     assert found["path"] == str(out) and found["verdict"] in out.read_text()
-    assert found["sections"] == [
-        "success",
-        "denominators",
-        "tasks",
-        "failures",
-        "cost",
-        "unscored",
-        "reproduce",
-    ]
+    assert found["sections"] == ["success", "tasks", "failures", "cost", "reproduce", "denominators"]
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
     text = nlac_bench("report", str(run), "--out", str(out)).stdout
     assert found["verdict"] in text and str(out) in text
