@@ -102,7 +102,8 @@ def memory_estimate(
         learning = sum(parts.values()) - kept
         heap = HEAP_SHARE * parts.get("activations", 0) * (device == "cpu")
         if bf16 and device == "cpu":
-            passes = trained_tokens / (train.row_tokens * train.micro_rows)
+            # long sequences fill hardly more than half of a row
+            passes = trained_tokens / (train.row_tokens / 2 * train.micro_rows)
             kernels = KERNEL_BYTES * min(MOST_KERNELS, passes)
     if engine_kind(str(config.model), config.base_url, config.engine) == "hf" and config.servers is None:
         tokens = min(2 * config.concurrency, episodes) * (episode.context + episode.answer)
