@@ -21,17 +21,10 @@ from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, EnvInfraError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from tests.bridges.fragile import registered
 from tests.bridges.openenv_servers import FreeAction, FreeObservation, Talked, free, of_app, served
 from tests.cli.command import nlac_bench, one_json
 
 pytestmark = pytest.mark.bridge
-
-
-@pytest.fixture(scope="module")
-def fragile() -> Iterator[str]:
-    with registered() as name, served(name) as url:
-        yield url
 
 
 def greeted(seed: int | None) -> Observation:

@@ -3,7 +3,6 @@
 import json
 import signal
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,18 +18,10 @@ from websockets.sync.client import connect
 from nlac_bench.bridges import openenv_server
 from nlac_bench.envs import registry
 from nlac_bench.errors import NlacBenchError
-from tests.bridges.fragile import registered
 from tests.bridges.openenv_servers import served
 from tests.cli.command import nlac_bench, started
 
 pytestmark = pytest.mark.bridge
-
-
-@pytest.fixture(scope="module")
-def fragile() -> Iterator[str]:
-    """The URL of a server whose environment can fail."""
-    with registered() as name, served(name) as url:
-        yield url
 
 
 def client_of(url: str) -> Any:
