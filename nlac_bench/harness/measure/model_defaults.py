@@ -42,7 +42,7 @@ TRAINING: Mapping[str, Any] = {
 SMOLLM2: Mapping[str, Any] = {
     "budget": "steps=20",
     "lr": 2e-5,
-    "max_response_length": 160,  # one answer that never ends would keep an iteration waiting for half a minute
+    "max_response_length": 160,  # an answer that never ends keeps all others waiting
     "row_tokens": 1024,  # with 4,096, activations take more memory than everything else together
 }
 SMOLLM2_TOKENS = 64
