@@ -45,7 +45,7 @@ def test_users_understand_the_phrases(name: str) -> None:
 @pytest.mark.slow  # sends every phrase to one or two embedded users of each kind of goal that it fits
 @pytest.mark.parametrize("name", ["retail", "airline"])
 def test_more_users_understand_the_phrases(name: str) -> None:
-    check(name, "embedded", stride=20, every=40)
+    check(name, "embedded", stride=10, every=40)
 
 
 @pytest.mark.slow  # sends every phrase to one or two official training users of each kind of goal
