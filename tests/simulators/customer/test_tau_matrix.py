@@ -51,7 +51,7 @@ def test_more_users_understand_the_phrases(name: str) -> None:
 @pytest.mark.slow  # sends every phrase to one or two official training users of each kind of goal
 @pytest.mark.official
 def test_official_users_understand_the_phrases() -> None:
-    check("retail", "official", stride=10, every=24)
+    check("retail", "official", stride=5, every=24)
 
 
 def test_there_are_enough_phrases() -> None:
