@@ -12,16 +12,17 @@ import shutil
 import signal
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol, TypeVar
+from unittest import mock
 
 from nlac_bench.errors import EnvInfraError, MissingError
 
 CALL_S = 120.0
-"""Seconds that one call may take; then the browser is killed, which ends the call."""
+"""Seconds that one call may take; then the browser and its driver are killed, which ends the call."""
 RESERVE_BYTES, EPISODE_BYTES = 2**30, 128 * 2**20
 """Memory that is left for everything else, and what an open page may take: one of MiniWoB++ takes 62 MB."""
 SYSTEM_NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -48,12 +49,14 @@ class Chromium:
 
     def __init__(self) -> None:
         self._jobs = ThreadPoolExecutor(1, thread_name_prefix="nlac-bench-browser")
+        self._ending = threading.Lock()
+        self._manager: Any = None
         self._playwright: Any = None
         self._browser: Any = None
         self._blocked: re.Pattern[str] | None = None
         self._pages: OrderedDict[int, Closable] = OrderedDict()
         self._most = 0
-        self.process_id: int | None = None
+        self.process_id = 0
         """Of the running browser."""
 
     async def call(self, function: Callable[..., T], *args: Any) -> T:
@@ -68,7 +71,7 @@ class Chromium:
 
     def forget(self, page: Closable) -> "Future[None]":
         """Close ``page`` soon."""
-        return self._jobs.submit(self._close, page)
+        return self._jobs.submit(self._bounded, self._close, page)
 
     def max_pages(self) -> int:
         """Return how many pages may be open: the memory that was free when this was first asked decides."""
@@ -92,12 +95,22 @@ class Chromium:
         from browsergym import core
 
         self._blocked = re.compile(blocked)
-        if self._browser is None or not self._browser.is_connected():
+        if not self._runs():
             self._start()
         # BrowserGym launches a browser for each episode with this object, and closes it.
         browser = SimpleNamespace(new_context=self._new_context, close=lambda: None)
         chromium = SimpleNamespace(launch=lambda **_: browser)
         core._set_global_playwright(SimpleNamespace(chromium=chromium, selectors=self._playwright.selectors))
+
+    def _runs(self) -> bool:
+        try:
+            self._browser.new_browser_cdp_session().detach()  # a question to both processes
+        except Exception:
+            return False
+        return True
+
+    def _driver(self) -> Any:
+        return self._manager._connection._transport._proc
 
     def _start(self) -> None:
         from browsergym.core import env
@@ -109,16 +122,20 @@ class Chromium:
         if self._playwright is not None:
             with contextlib.suppress(Exception):  # its own process may have died too
                 self._playwright.stop()
-        self._playwright = sync_playwright().start()
+        self._browser = None
+        self._manager = sync_playwright()
+        with _driver_may_die():
+            self._playwright = self._manager.start()
         own = self._playwright.chromium.executable_path
-        self._browser = self._playwright.chromium.launch(
+        browser = self._playwright.chromium.launch(
             executable_path=None if Path(own).exists() else system_chromium(),
             args=["--disable-features=OverlayScrollbars,ExtendedOverlayScrollbars"],
             ignore_default_args=["--hide-scrollbars"],  # scrollbars are seen in screenshots, as in BrowserGym
             handle_sigint=False, handle_sigterm=False, handle_sighup=False,  # a run ends its episodes first
         )  # fmt: skip
-        processes = self._browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+        processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
         self.process_id = next(int(each["id"]) for each in processes if each["type"] == "browser")
+        self._browser = browser
 
     def _new_context(self, **options: Any) -> Any:
         context = self._browser.new_context(**options)
@@ -127,7 +144,12 @@ class Chromium:
         return context
 
     def _bounded(self, function: Callable[..., T], *args: Any) -> T:
-        alarm = threading.Timer(CALL_S, self.kill)
+        def too_late() -> None:
+            with self._ending:
+                if not alarm.finished.is_set():  # else this would kill what the next call uses
+                    self.kill()
+
+        alarm = threading.Timer(CALL_S, too_late)
         alarm.daemon = True
         alarm.start()
         try:
@@ -138,11 +160,18 @@ class Chromium:
             what = str(error).strip().partition("\n")[0][:300]
             raise EnvInfraError(f"the browser failed: {type(error).__name__}: {what}") from error
         finally:
-            alarm.cancel()
+            with self._ending:
+                alarm.cancel()
 
     def kill(self) -> None:
-        """Kill the browser; calls that wait for it then raise an ``EnvInfraError``."""
-        if self.process_id is not None and self._browser.is_connected():
+        """Kill the browser and Playwright's driver; calls that wait for them then raise an ``EnvInfraError``.
+
+        The driver may hang as well, and while a browser starts, only the driver knows its process.
+        """
+        browser, self._browser = self._browser, None
+        with contextlib.suppress(AttributeError, ProcessLookupError):  # it is not started yet, or has ended
+            self._driver().kill()
+        if browser is not None and browser.is_connected():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process_id, signal.SIGKILL)
 
@@ -150,6 +179,25 @@ class Chromium:
         self._pages.pop(id(page), None)
         with contextlib.suppress(Exception):  # of a browser that died
             page.close()
+
+
+@contextlib.contextmanager
+def _driver_may_die() -> Iterator[None]:
+    """Let calls raise after the driver that is started here has died.
+
+    Playwright's loop ends with the driver, and each call waits for its answer by a loop that then never ends.
+    """
+    from playwright._impl._transport import PipeTransport
+
+    run = PipeTransport.run
+
+    async def run_until_stopped(transport: Any) -> None:
+        await run(transport)
+        while not transport._stopped:
+            await asyncio.sleep(0.1)
+
+    with mock.patch.object(PipeTransport, "run", run_until_stopped):
+        yield
 
 
 class _Chat:

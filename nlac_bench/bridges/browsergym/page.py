@@ -1,6 +1,7 @@
 """An episode's page in the browser, and what is read from it."""
 
 import asyncio
+import contextlib
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,6 +75,9 @@ class Page:
         """Close the page."""
         env, self._env = self._env, None
         if env is not None:
+            for each in env.context.pages if env.context else ():
+                with contextlib.suppress(Exception):  # of a page that does not answer
+                    each.goto("about:blank")  # a page that loads while its context closes may hang Playwright
             env.close()
 
     def _open(self, seed: int) -> View:

@@ -220,6 +220,45 @@ def test_a_page_that_does_not_answer_is_an_infrastructure_error(
     assert solve(env)["success"] and shared_chromium().process_id != first
 
 
+@pytest.mark.parametrize("stop_signal", [signal.SIGSTOP, signal.SIGKILL])
+@pytest.mark.parametrize("which", ["browser", "driver"])
+def test_a_process_that_hangs_or_dies_is_replaced(
+    which: str, stop_signal: signal.Signals, env: TextEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for use in ("step", "close"):
+        env.reset(seed=0)
+        browser = shared_chromium()
+        first = browser.process_id
+        monkeypatch.setattr(chromium_module, "CALL_S", 3.0)
+        os.kill(first if which == "browser" else browser._driver().pid, stop_signal)
+        if use == "step":
+            with pytest.raises(EnvInfraError, match="the browser failed"):
+                env.step(env.oracle_action())
+        else:
+            page = env._state.page
+            env.close()
+            browser.forget(page).result()  # jobs are done in turn, so the page is closed now, or given up
+        monkeypatch.undo()
+        env.reset(seed=0)
+        assert solve(env)["success"] and browser.process_id != first
+
+
+def test_a_browser_that_does_not_start_is_an_infrastructure_error(
+    env: TextEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = tmp_path / "chromium"
+    hangs.write_text("#!/bin/sh\nexec sleep 600\n")
+    hangs.chmod(0o700)
+    shared_chromium().kill()
+    monkeypatch.setattr(chromium_module, "system_chromium", lambda: str(hangs))
+    monkeypatch.setattr(chromium_module, "CALL_S", 3.0)
+    with pytest.raises(EnvInfraError, match="the browser failed"):
+        env.reset(seed=0)
+    monkeypatch.undo()
+    env.reset(seed=0)
+    assert solve(env)["success"]
+
+
 def test_memory_limits_how_many_episodes_run_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_chromium(), "_most", 2)
     results, most = play(specs(5), 5)
@@ -288,6 +327,22 @@ def test_a_page_reaches_nothing_but_the_files_of_the_package(
     assert results.pop("own file") == "reached", "the test can reach what is allowed"
     assert not [what for what, said in results.items() if said == "reached"] and len(results) == 7
     assert not received
+
+
+def test_a_page_that_loads_something_is_closed(env: TextEnv) -> None:
+    for _ in range(10):
+        env.reset(seed=0)
+        page: Page = env._state.page
+
+        def leave(page: Page = page) -> None:
+            for url in ("file:///etc/passwd", "file:///etc/hosts"):
+                with pytest.raises(Exception, match="ERR_FAILED"):
+                    page._env.page.goto(url)
+
+        asyncio.run(page.chromium.call(leave))
+        first = page.chromium.process_id
+    env.reset(seed=0)
+    assert shared_chromium().process_id == first, "no page hung until the browser was killed"
 
 
 def test_a_screenshot_shows_the_page(env: TextEnv) -> None:
