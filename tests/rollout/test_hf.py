@@ -205,6 +205,25 @@ def test_steps_use_all_threads_where_they_are_faster() -> None:
     assert busy == [3, 3, 1, 1] + [1] * (2 * threads.SHORTEST - 4) + [3, 3], "trials become rare"
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+@pytest.mark.usefixtures("three_threads")
+def test_threads_that_wait_for_work_are_ended_and_start_again() -> None:
+    if threads._libgomp() is None:
+        pytest.skip("PyTorch does not use libgomp here")
+
+    def product_of_all_threads() -> tuple[torch.Tensor, int]:
+        product = factor @ factor
+        return product, len(list(Path("/proc/self/task").iterdir()))
+
+    factor = torch.randn(1024, 1024)
+    threads.end_idle_threads()
+    before = len(list(Path("/proc/self/task").iterdir()))
+    expected, started = product_of_all_threads()
+    threads.end_idle_threads()
+    assert len(list(Path("/proc/self/task").iterdir())) == before < started
+    assert torch.equal(product_of_all_threads()[0], expected)
+
+
 @pytest.mark.usefixtures("three_threads")
 def test_threads_depend_on_the_work_alone_where_results_must_be_reproducible(
     monkeypatch: pytest.MonkeyPatch,

@@ -34,6 +34,7 @@ from nlac_bench.rollout.engines.hf.loading import (
     load_tokenizer,
 )
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
+from nlac_bench.rollout.engines.hf.threads import end_idle_threads
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.tool_calls import sampled_calls
 from nlac_bench.rollout.engines.weight_file import digest
@@ -131,6 +132,7 @@ class HFEngine(Batching):
             EngineError: the model failed (out of memory, NaN), or the engine is closed.
             NlacBenchError: the chat template fails on the messages, or the slot has no weights yet.
         """
+        end_idle_threads()
         job = Job(request, Future(), time.perf_counter())
         self._submit(job)
         return await asyncio.wrap_future(job.future)
@@ -174,6 +176,7 @@ class HFEngine(Batching):
         def drop() -> None:
             for decoder in self.decoders.values():
                 decoder.reset()
+            end_idle_threads()
 
         call = WorkerCall(drop, Future(), alone=True)
         self._submit(call)
