@@ -176,7 +176,9 @@ def shard(
     """
     if checkpointing:
         base: Any = model.causal_lm
-        base.gradient_checkpointing_enable({"use_reentrant": False})
+        # The name before transformers 5.23.
+        older = base.gradient_checkpointing_enable
+        getattr(base, "activation_checkpointing_enable", older)({"use_reentrant": False})
     policy = (
         MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
         if precision == "bf16"

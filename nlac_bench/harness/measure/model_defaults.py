@@ -45,6 +45,8 @@ SMOLLM2: Mapping[str, Any] = {
     "max_response_length": 160,  # an answer that never ends keeps all others waiting
     "row_tokens": 1024,  # with 4,096, activations take more memory than everything else together
 }
+SMOLLM2_CRITIC: Mapping[str, Any] = {"activation_checkpointing": True}
+"""Settings of methods with a language critic, which learn from long texts."""
 SMOLLM2_TOKENS = 64
 """Largest number of tokens of an answer of ``smollm2``."""
 
@@ -89,7 +91,7 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     the environment string has its own arguments or the data are not embedded.
     """
     if settings.get("model") == "smollm2":
-        return _trained({"max_tokens": SMOLLM2_TOKENS, **settings}, SMOLLM2)
+        return _trained({"max_tokens": SMOLLM2_TOKENS, **settings}, SMOLLM2, SMOLLM2_CRITIC)
     if not is_tiny(settings.get("model")):
         return dict(settings)
     completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], **settings}
@@ -98,14 +100,23 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     name, arguments = envs.parse(str(settings.get("env", "")))
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = join(name, EASY[name])
-    return _trained(completed, TRAINING)
+    return _trained(completed, TRAINING, {})
 
 
-def _trained(settings: dict[str, Any], training: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``settings`` with the defaults of ``training`` that the method has."""
+def _trained(
+    settings: dict[str, Any], training: Mapping[str, Any], of_critics: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return ``settings`` with the defaults of ``training`` that the method has.
+
+    Args:
+        of_critics: further defaults of methods with a language critic.
+    """
     if not isinstance(settings.get("train"), Mapping):  # other values are reported by ``RunConfig``
         return settings
-    config = named_agents.method(str(settings.get("agent"))).config_class
+    method = named_agents.method(str(settings.get("agent")))
+    config = method.config_class
+    if method.keeps_critiques:
+        training = {**training, **of_critics}
     # A shared setting that the method declares again has a default of the method's own.
     shared = [base.model_fields for base in config.__mro__[1:] if issubclass(base, Settings)]
     own = {name for name in config.__annotations__ if any(name in fields for fields in shared)}
