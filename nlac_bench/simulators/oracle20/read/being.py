@@ -4,7 +4,7 @@ from abc import ABC
 
 from nlac_bench.simulators.oracle20.read import clauses
 from nlac_bench.simulators.oracle20.read.core import Core, Words, negation
-from nlac_bench.simulators.oracle20.read.formula import Attr, Const, Formula, Not, Unknown, conjunction
+from nlac_bench.simulators.oracle20.read.formula import And, Attr, Const, Formula, Not, Or, Unknown, conjunction
 from nlac_bench.simulators.oracle20.read.function_words import MADE, PROPERTY_NOUNS, USED, WHOLLY
 
 
@@ -41,7 +41,7 @@ class Being(Core, ABC):
             return self.adjective(words) or self.have(words[2:]) or self.adjective(words[2:]) or self.be(deed)
         if "enough" in words:
             return self._enough(words)
-        simple = self.adjective(words) or self.comparisons.read(words)
+        simple = self._two_deeds(words) or self.adjective(words) or self.comparisons.read(words)
         if simple is not None:
             return simple
         if (words[0] == "as" and words[2:3] == ("as",)) or words[1:2] == ("like",):  # "as hard as a rock"
@@ -129,6 +129,17 @@ class Being(Core, ABC):
         return self.splits(words, lambda w: self.find("done", w), self.post) or self.joined(
             words, self.participle
         )
+
+    def _two_deeds(self, words: Words) -> Formula | None:
+        """Read "used for cutting or worn on the head", whose second part is not what it is used for."""
+        if not clauses.is_participle(words[0]) and words[0] not in USED:
+            return None
+        for i in range(2, len(words) - 2):
+            if words[i] in ("and", "or") and clauses.is_participle(words[i + 1]):
+                pair = self.be(words[:i]), self.be(words[i + 1 :])
+                if pair[0] is not None and pair[1] is not None:
+                    return (Or if words[i] == "or" else And)(pair)
+        return None
 
     def its(self, words: Words) -> Formula | None:
         """Read "its colour red", "its main purpose to cut": the property's name, then its value."""
