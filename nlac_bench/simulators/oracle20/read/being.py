@@ -4,7 +4,16 @@ from abc import ABC
 
 from nlac_bench.simulators.oracle20.read import clauses
 from nlac_bench.simulators.oracle20.read.core import Core, Words, negation
-from nlac_bench.simulators.oracle20.read.formula import And, Attr, Const, Formula, Not, Or, Unknown, conjunction
+from nlac_bench.simulators.oracle20.read.formula import (
+    And,
+    Attr,
+    Const,
+    Formula,
+    Not,
+    Or,
+    Unknown,
+    conjunction,
+)
 from nlac_bench.simulators.oracle20.read.function_words import MADE, PROPERTY_NOUNS, USED, WHOLLY
 
 
