@@ -181,7 +181,7 @@ def test_a_browser_that_is_killed_fails_its_episodes_and_the_next_ones_get_a_new
         pages = list(shared_chromium()._pages.values())
         if not killed and len(pages) == 2 and all(page.is_open for page in pages):  # type: ignore[attr-defined]
             killed.append(first)
-            os.kill(first, signal.SIGKILL)  # type: ignore[arg-type]
+            os.kill(first, signal.SIGKILL)
 
     results, _ = play(specs(4), 2, kill_in_the_middle)
     failures = [each for each in results if isinstance(each, Failure)]
