@@ -145,9 +145,9 @@ class Being(Core, ABC):
             return None
         for i in range(2, len(words) - 2):
             if words[i] in ("and", "or") and clauses.is_participle(words[i + 1]):
-                pair = self.be(words[:i]), self.be(words[i + 1 :])
-                if pair[0] is not None and pair[1] is not None:
-                    return (Or if words[i] == "or" else And)(pair)
+                first, second = self.be(words[:i]), self.be(words[i + 1 :])
+                if first is not None and second is not None:
+                    return (Or if words[i] == "or" else And)((first, second))
         return None
 
     def its(self, words: Words) -> Formula | None:
