@@ -41,11 +41,11 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, write curve and report
 	$(BIN)/nlac-bench run --agent nlac --env tau_retail
 
-# NLAC plays 60 of the 250 test tasks and learns from 16 transitions a step. It gains nothing in two steps.
+# NLAC plays 40 of the 250 test tasks and learns from 8 transitions a step. It gains nothing in two steps.
 run-real: smollm2 ## Train a pretrained chat model of 135 million parameters on small tasks, with GRPO and two steps of NLAC
 	$(BIN)/nlac-bench run --agent grpo --model smollm2 --env first_steps
-	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget steps=2 --limit 60 \
-	  --train train_batch_size=16 --train mini_batch_size=16 --train val_tasks=8 --train probes=2 --train probe_states=2
+	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget steps=2 --limit 40 \
+	  --train train_batch_size=8 --train mini_batch_size=8 --train val_tasks=8 --train probes=0 --train probe_states=0
 
 run-real-nlac: smollm2 ## Train the same model with NLAC, with the settings of leaderboards/first_steps, where it gains nothing
 	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget tokens=8000 --train lr=1e-5 --train max_response_length=512
