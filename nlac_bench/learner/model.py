@@ -176,7 +176,7 @@ def shard(
     """
     if checkpointing:
         base: Any = model.causal_lm
-        # The name before transformers 5.23.
+        # gradient_checkpointing_enable is the name before transformers 5.23, and is deprecated there.
         older = base.gradient_checkpointing_enable
         getattr(base, "activation_checkpointing_enable", older)({"use_reentrant": False})
     policy = (

@@ -104,7 +104,7 @@ class Chromium:
 
     def _runs(self) -> bool:
         try:
-            self._browser.new_browser_cdp_session().detach()  # a question to both processes
+            self._browser.new_browser_cdp_session().detach()  # needs both processes
         except Exception:
             return False
         return True
@@ -185,7 +185,8 @@ class Chromium:
 def _driver_may_die() -> Iterator[None]:
     """Let calls raise after the driver that is started here has died.
 
-    Playwright's loop ends with the driver, and each call waits for its answer by a loop that then never ends.
+    Playwright's event loop ends with the driver. A call that waits for an answer then repeats for ever. With
+    this, the event loop goes on until it is stopped, and the call raises.
     """
     from playwright._impl._transport import PipeTransport
 

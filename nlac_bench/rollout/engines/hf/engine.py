@@ -132,7 +132,7 @@ class HFEngine(Batching):
             EngineError: the model failed (out of memory, NaN), or the engine is closed.
             NlacBenchError: the chat template fails on the messages, or the slot has no weights yet.
         """
-        end_idle_threads()
+        end_idle_threads()  # of a learner or a loader in the caller's thread
         job = Job(request, Future(), time.perf_counter())
         self._submit(job)
         return await asyncio.wrap_future(job.future)
