@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,8 +78,23 @@ def pytest_unconfigure() -> None:
     garbage.exit_quickly()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked ``official`` need the public data, which a user may not have."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add an option for a second Python version, where more data for the same code would show nothing new."""
+    parser.addoption("--cases", type=int, help="run at most so many parameter sets of each test function")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip tests of public data where these are missing; keep so many ``--cases`` of each test."""
+    if cases := config.getoption("cases"):
+        counts: Counter[str] = Counter()
+        selected: list[pytest.Item] = []
+        others: list[pytest.Item] = []
+        for item in items:
+            function = item.nodeid.partition("[")[0]
+            counts[function] += 1
+            (selected if counts[function] <= cases else others).append(item)
+        items[:] = selected
+        config.hook.pytest_deselected(items=others)
     if os.environ.get("NLAC_BENCH_DATA"):
         return
     skip = pytest.mark.skip(reason="NLAC_BENCH_DATA does not name the folder with the public data sets")
