@@ -181,7 +181,8 @@ def _spelled(character: str, other: str) -> str:
     encoded = "".join(f"%(?:25)*{byte:02x}" for byte in data)
     encoded += f"|&(?:amp;)*(?:#0*{code}|#x0*{code:x}|{_ENTITIES.get(character, '#')});"
     if character == "\\":
-        return rf"(?i:\\++(?:u005c|x5c)?|{encoded})++"
+        # Greedy, because before Python 3.11.5 a possessive group that contains repeated groups may not match.
+        return rf"(?i:\\++(?:u005c|x5c)?|{encoded})+"
     units = character.encode("utf-16-be", "surrogatepass")
     escapes = [r"\\*+".join(f"u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), f"u{code:08x}"]
     escapes += [r"\\*+".join(f"x{byte:02x}" for byte in data), *([f"x{code:02x}"] if code < 256 else [])]

@@ -214,10 +214,8 @@ def _receive(url: str, destination: Path, progress: Progress, late: threading.Ev
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack the plain files of a compressed tar archive of at most ``MAX_FILE_BYTES`` and ``MAX_MEMBERS``.
 
-    The "data" filter refuses paths that leave ``folder``.
-
     Raises:
-        DataError: the archive is damaged or exceeds a limit.
+        DataError: the archive is damaged or exceeds a limit, or a path leaves ``folder``.
     """
     plain, members, size = archive.with_name("archive.tar"), [], 0
     try:
@@ -239,12 +237,25 @@ def unpack(archive: Path, folder: Path) -> None:
                     raise tarfile.TarError(
                         f"it has more than {MAX_MEMBERS:,} members, or {MAX_FILE_BYTES:,} bytes in them"
                     )
-            tar.extractall(folder, members, filter="data")
+            for member in filter(tarfile.TarInfo.isreg, members):
+                _extract(tar, member, folder)
     except (tarfile.TarError, EOFError, OSError, ValueError, RecursionError, zlib.error) as error:
         archive.unlink(missing_ok=True)
         raise DataError(f"the archive from {TAU_ARCHIVE} cannot be unpacked: {error}") from error
     finally:
         plain.unlink(missing_ok=True)
+
+
+def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """Write a plain file of ``tar`` below ``folder``; the filters of ``tarfile`` need Python 3.11.4."""
+    path = folder / member.name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise tarfile.TarError(f"the path {member.name!r:.80} leaves the folder")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = tar.extractfile(member)
+    assert content is not None  # only links and folders have none
+    with content, path.open("wb") as file:
+        shutil.copyfileobj(content, file)
 
 
 def _convert_tau(source: Path, staging: Path) -> None:

@@ -229,7 +229,7 @@ class Driver:
         except TimeoutError as error:
             if not clock.expired():
                 fault, kind, trace = error, "crash", redact(traceback.format_exc())[-8000:]
-            elif episode.turns and _IN_STEP not in getattr(error.__cause__, "__notes__", ()):
+            elif episode.turns and _IN_STEP not in getattr(error.__context__, "__notes__", ()):
                 _cut(episode, "time_limit")
                 return _timed(episode, began)
             else:

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import hashlib
 import http.server
+import io
 import json
 import tarfile
 import threading
@@ -212,6 +213,31 @@ def test_an_archive_is_unpacked_within_bounds(
 def test_an_archive_of_files_is_unpacked(tmp_path: Path) -> None:
     fetch.unpack(archive(tmp_path / "archive.tar.gz", members=1_000), tmp_path / "out")
     assert len(list((tmp_path / "out").iterdir())) == 1_000
+
+
+@pytest.mark.parametrize("name", ["../escaped", "a/../../escaped", "/{folder}/escaped", ".."])
+def test_an_archive_with_a_path_that_leaves_the_folder_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "archive.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        tar.addfile(tarfile.TarInfo("kept"))
+        tar.addfile(tarfile.TarInfo(name.format(folder=tmp_path)))
+    with pytest.raises(DataError, match="leaves the folder"):
+        fetch.unpack(path, tmp_path / "out")
+    assert not list(tmp_path.rglob("escaped"))
+
+
+def test_only_plain_files_are_unpacked(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "archive.tar.gz", "w:gz") as tar:
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+            member = tarfile.TarInfo(f"special{kind.decode()}")
+            member.type, member.linkname = kind, "../archive.tar.gz"
+            tar.addfile(member)
+        member = tarfile.TarInfo("folder/file")
+        member.size = 3
+        tar.addfile(member, io.BytesIO(b"abc"))
+    fetch.unpack(tmp_path / "archive.tar.gz", tmp_path / "out")
+    unpacked = [path for path in (tmp_path / "out").rglob("*") if not path.is_dir()]
+    assert [path.name for path in unpacked] == ["file"] and unpacked[0].read_bytes() == b"abc"
 
 
 def test_http_errors_name_the_address(spec: datasets.DatasetSpec, server: str) -> None:
