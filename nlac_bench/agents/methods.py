@@ -83,10 +83,10 @@ class Method:
     def needs(self) -> list[str]:
         """What the method needs beside the policy, with its default settings."""
         options = self.learner_options(self.config({}))
-        found = [f"scalar head {name} ({kind})" for name, kind in self.heads.items()]
-        found += ["moving average of the weights"] if options.get("ema") else []
-        found += ["moving average in the engine"] if "target" in self.slots(self.config({})) else []
-        return found + (["episodes of the newest policy"] if not self.off_policy else [])
+        listed = [f"scalar head {name} ({kind})" for name, kind in self.heads.items()]
+        listed += ["moving average of the weights"] if options.get("ema") else []
+        listed += ["moving average in the engine"] if "target" in self.slots(self.config({})) else []
+        return listed + (["episodes of the newest policy"] if not self.off_policy else [])
 
     @property
     def config_class(self) -> "type[TrainConfig]":

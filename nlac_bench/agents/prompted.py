@@ -11,7 +11,7 @@ from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles import chat_forms
-from nlac_bench.envs.react import drop_reasoning, first_action, said
+from nlac_bench.envs.react import action_text, drop_reasoning, first_action
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
@@ -129,4 +129,4 @@ class _TextActor:
 
 def spoken(text: str) -> str:
     """Return the first action after ``Action:``, or all of the text; thoughts in ``<think>`` are removed."""
-    return said(drop_reasoning(text))
+    return action_text(drop_reasoning(text))

@@ -70,8 +70,8 @@ def load(path: str | PathLike[str]) -> Run | list[Run]:
     text = fspath(path)
     if Path(text).exists() or not glob.has_magic(text):
         return Run(RunFolder.open(text).path)
-    found = glob.glob(f"{text}/manifest.json", recursive=True)  # noqa: PTH207 - the pattern may be absolute
-    folders = sorted(Path(each).parent for each in found)
+    manifests = glob.glob(f"{text}/manifest.json", recursive=True)  # noqa: PTH207 - the pattern may be absolute
+    folders = sorted(Path(each).parent for each in manifests)
     if not folders:
         raise RunFolderError(f"no folder of a run matches {text!r}")
     return [Run(RunFolder.open(folder).path) for folder in folders]

@@ -122,11 +122,11 @@ class OpenEnvEnv(TextEnv):
 
     def policy(self) -> str:
         """Return the server's rules, and the form of an action if it is not any text."""
-        said = self._state.policy if self._state is not None else self._server.about
+        rules = self._state.policy if self._state is not None else self._server.about
         if self._field is not None:
-            return str(said)
+            return str(rules)
         schema = json.dumps(self._server.schema, ensure_ascii=False)
-        return f"{said}\n\nAct with one JSON object of this schema:\n{schema}".strip()
+        return f"{rules}\n\nAct with one JSON object of this schema:\n{schema}".strip()
 
     def examples(self) -> Sequence[Message]:
         """Return the messages that the server puts before the first observation."""
@@ -176,10 +176,10 @@ class OpenEnvEnv(TextEnv):
         self.max_steps = limit if type(limit) is int and 0 < limit < UNLIMITED else UNLIMITED
         messages = _messages(observation.get("messages"))
         rules = [each["content"] for each in messages if each["role"] == "system"]
-        said = metadata.get("system_prompt")
+        prompt = metadata.get("system_prompt")
         self._state = _RemoteEpisode(
             arguments,
-            policy=_bounded(said) if isinstance(said, str) else "\n\n".join(rules) or self._server.about,
+            policy=_bounded(prompt) if isinstance(prompt, str) else "\n\n".join(rules) or self._server.about,
             examples=[each for each in messages if each["role"] != "system"][:-1],
             tools=_tools(observation.get("tools")),
             first=_text(observation),

@@ -16,5 +16,5 @@ _MARKER = re.compile(
 
 def call_marker(text: str) -> str | None:
     """Return the first marker of a native tool call in ``text``, or None."""
-    found = _MARKER.search(text)
-    return None if found is None else found[0]
+    match = _MARKER.search(text)
+    return None if match is None else match[0]

@@ -52,10 +52,10 @@ def first_action(text: str) -> tuple[int, int, int] | None:
     return marker.start(), start, start + len(text[start:end].rstrip())
 
 
-def said(text: str) -> str:
+def action_text(text: str) -> str:
     """Return the first action of ``text``, without a fence around it; all of ``text`` if it has none."""
-    found = first_action(text)
-    action = (text if found is None else text[found[1] : found[2]]).strip()
+    span = first_action(text)
+    action = (text if span is None else text[span[1] : span[2]]).strip()
     fences = list(_FENCE.finditer(action))
     whole = len(fences) == 2 and fences[0].start() == 0 and fences[1].end() == len(action)
     return (action[fences[0].end() : fences[1].start()] if whole else action).strip()

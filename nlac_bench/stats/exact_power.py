@@ -40,14 +40,14 @@ def power(tasks: int, discordance: float, difference: float, level: float) -> fl
         error = math.sqrt(tasks * max(discordance - difference**2, 1e-300))
         least = normal_quantile(1 - level / 2) * math.sqrt(tasks * discordance) + 1
         return normal_cdf((tasks * difference - least) / error)
-    found = np.arange(low, high + 1)
-    chances = _binomial(_log_ways(tasks, high)[found], found, tasks - found, discordance)
-    needed = _critical(level, tasks)[found]
+    discordant = np.arange(low, high + 1)
+    chances = _binomial(_log_ways(tasks, high)[discordant], discordant, tasks - discordant, discordance)
+    needed = _critical(level, tasks)[discordant]
     won = np.arange(needed[0], high + 1)[:, None]
-    lost = np.maximum(found - won, 0)
-    log_ways = _LOG_FACTORIALS[found] - _LOG_FACTORIALS[won] - _LOG_FACTORIALS[lost]
+    lost = np.maximum(discordant - won, 0)
+    log_ways = _LOG_FACTORIALS[discordant] - _LOG_FACTORIALS[won] - _LOG_FACTORIALS[lost]
     better = _binomial(log_ways, won, lost, (1 + difference / discordance) / 2)
-    return float(chances @ (better * ((won >= needed) & (won <= found))).sum(axis=0))
+    return float(chances @ (better * ((won >= needed) & (won <= discordant))).sum(axis=0))
 
 
 def attainable(tasks: int, level: float) -> float | None:

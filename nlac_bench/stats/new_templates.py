@@ -26,8 +26,8 @@ class NewTemplates:
         """
         if not (folder / TEST_NEW / "manifest.json").exists():
             return None
-        found = cls(summarise(folder), summarise(folder / TEST_NEW))
-        return found if found.known.success is not None and found.new.outcomes.counts.complete else None
+        result = cls(summarise(folder), summarise(folder / TEST_NEW))
+        return result if result.known.success is not None and result.new.outcomes.counts.complete else None
 
     @property
     def gap(self) -> float | None:

@@ -214,8 +214,8 @@ def outcomes_of(run: RunFolder) -> Outcomes:
 
 def _transcript(episode: Episode) -> bytes:
     turns = [[turn.text, turn.observation, repr(turn.reward)] for turn in episode.turns]
-    said = json.dumps([episode.task_id, episode.trial, episode.seed, episode.first_observation, turns])
-    return hashlib.sha256(said.encode()).digest()[:16]
+    transcript = json.dumps([episode.task_id, episode.trial, episode.seed, episode.first_observation, turns])
+    return hashlib.sha256(transcript.encode()).digest()[:16]
 
 
 def unknown_rate_of(episode: Episode) -> float | None:

@@ -76,8 +76,8 @@ class PairError:
         It is not less than on these tasks without any spread between seeds.
         """
         least = detectable_difference(self.by_task, single=False, level=level)
-        found = max(self._quantiles(level) * self.error, 1.0 if least is None else least)
-        return None if found > 1 else found
+        detectable = max(self._quantiles(level) * self.error, 1.0 if least is None else least)
+        return None if detectable > 1 else detectable
 
     def tasks_needed(self, level: float) -> int | None:
         """Return the number of tasks with which this difference is found with ``POWER`` by a test at

@@ -73,10 +73,12 @@ def decide(
         at_hand = {name: b for name, b in undecided.items() if len(b) >= seeds <= len(a)}
         while at_hand:
             share = level / (len(others) - _rejections(decisions))
-            found = [name for name, b in at_hand.items() if rejects(a[:seeds], b[:seeds], look, looks, share)]
-            if not found:
+            rejected = [
+                name for name, b in at_hand.items() if rejects(a[:seeds], b[:seeds], look, looks, share)
+            ]
+            if not rejected:
                 break
-            for name in found:
+            for name in rejected:
                 b = at_hand.pop(name)[:seeds]
                 better: Verdict = "A better" if sum(a[:seeds]) > sum(b) else "B better"
                 decisions[name] = Decision(better, seeds)

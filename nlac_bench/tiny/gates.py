@@ -101,15 +101,15 @@ def probes(tasks: int) -> list[Probe]:
     """
     from workshop.worlds_player import WorldsPlayer
 
-    env, found = ShopWorldsEnv(split="test", level="easy", world=MEASURED[0]), []
+    env, probes = ShopWorldsEnv(split="test", level="easy", world=MEASURED[0]), []
     for task_id in env.task_ids[:tasks]:
         case = case_of(task_id)
         kind = case.requests[0].goal.kind
-        found += [
+        probes += [
             _probe(env, task_id, kind, procedure, WorldsPlayer(case, procedure).due)
             for procedure in KINDS[kind].procedures
         ]
-    return found
+    return probes
 
 
 def _probe(
@@ -133,19 +133,19 @@ def succeeds(probe: Probe, world: int) -> bool:
     return procedures_of(world)[probe.kind] == probe.procedure
 
 
-def measure(engine: HFEngine, found: Sequence[Probe], seed: int = 0) -> Measured:
+def measure(engine: HFEngine, probes: Sequence[Probe], seed: int = 0) -> Measured:
     """Sample ``SAMPLES`` futures of each probe at temperature 1, and the evaluator's verdicts greedily."""
 
     async def all_of() -> list[tuple[bool, list[float]]]:
-        said: list[tuple[bool, list[float]]] = []
-        for start in range(0, len(found), _AT_ONCE):
-            asked = found[start : start + _AT_ONCE]
-            said += await asyncio.gather(*(_ask(engine, probe, derive_seed(seed, start + i))
+        answers: list[tuple[bool, list[float]]] = []
+        for start in range(0, len(probes), _AT_ONCE):
+            asked = probes[start : start + _AT_ONCE]
+            answers += await asyncio.gather(*(_ask(engine, probe, derive_seed(seed, start + i))
                                            for i, probe in enumerate(asked)))  # fmt: skip
-        return said
+        return answers
 
-    said = asyncio.run(all_of())
-    return Measured([flips for flips, _ in said], np.array([outcomes for _, outcomes in said]))
+    answers = asyncio.run(all_of())
+    return Measured([flips for flips, _ in answers], np.array([outcomes for _, outcomes in answers]))
 
 
 async def _ask(engine: HFEngine, probe: Probe, seed: int) -> tuple[bool, list[float]]:

@@ -72,10 +72,10 @@ def check_readable(
         if first.get(ANSWERS + role, 0.0) < FEWEST:
             judged[name] = first.get(name, 0.0) + count
     first |= judged
-    found = unreadable(judged)
-    if found and not keep_going:
+    roles = unreadable(judged)
+    if roles and not keep_going:
         forms = "set --train forms=filled, or " if config.forms == "free" else ""
         raise UnreadableError(
-            f"at the start of the training {found} could not be read, so the critic teaches nothing; "
+            f"at the start of the training {roles} could not be read, so the critic teaches nothing; "
             f"{forms}{ADVICE}. --keep-going goes on"
         )

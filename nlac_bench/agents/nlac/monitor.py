@@ -114,8 +114,8 @@ class Monitored(ReplayTrainer[C, Lesson]):
 
         async def one(fork: TextEnv, action: str) -> Continued:
             playout = await self.resources.play_on(fork, t, action, derive_seed(t.seed, t.step))
-            heard = playout.observations
-            return Continued(success=playout.success, turns=len(heard), answered=heard[0])
+            observations = playout.observations
+            return Continued(success=playout.success, turns=len(observations), answered=observations[0])
 
         with within(Conversation()):
             env = await self.resources.reached(t)

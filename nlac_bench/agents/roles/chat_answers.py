@@ -68,10 +68,10 @@ def reasoned(text: str) -> tuple[str, str] | None:
 
 def thought_and_action(text: str) -> tuple[str, str] | None:
     """Return the thought, which may be empty, and the first action; None without an action."""
-    found = first_action(text)
-    if found is None:
+    span = first_action(text)
+    if span is None:
         return None
-    marker, start, end = found
+    marker, start, end = span
     before, action = text[:marker], text[start:end].strip()
     label = _THOUGHT.search(before)
     return (before[label.end() :] if label else "").strip(), action

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nlac_bench.envs.react import drop_reasoning, said
+from nlac_bench.envs.react import action_text, drop_reasoning
 
 MAX_CHARS = 2_000
 MAX_NUMBER = 5_000
@@ -40,7 +40,7 @@ def parse_action(text: str, functions: Mapping[str, Callable[..., Any]]) -> Acti
     Raises:
         UncallableActionError: the text is anything else, too long, or its arguments do not fit the function.
     """
-    text = said(drop_reasoning(text))
+    text = action_text(drop_reasoning(text))
     if not text:
         raise UncallableActionError("the action is empty; write one call, such as noop()")
     if len(text) > MAX_CHARS:

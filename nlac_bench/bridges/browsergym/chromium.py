@@ -220,10 +220,10 @@ def system_chromium() -> str:
     Raises:
         MissingError: there is none.
     """
-    found = next(filter(None, map(shutil.which, SYSTEM_NAMES)), None)
-    if found is None:
+    path = next(filter(None, map(shutil.which, SYSTEM_NAMES)), None)
+    if path is None:
         raise MissingError("there is no Chromium", "apt-get install chromium, or playwright install chromium")
-    return found
+    return path
 
 
 def _free_bytes() -> int:

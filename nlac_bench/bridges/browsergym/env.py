@@ -163,9 +163,9 @@ class BrowserGymEnv(TextEnv):
             self._leave()
         success = view.reward >= 1
         reason = ("success" if success else "failure") if view.ended else None
-        said = f"The action failed: {view.error}\n\n" if view.error else ""
+        message = f"The action failed: {view.error}\n\n" if view.error else ""
         return Outcome(
-            said + _shown(view), view.reward, reason, success and view.ended, {"task": view.reward},  # type: ignore[arg-type]
+            message + _shown(view), view.reward, reason, success and view.ended, {"task": view.reward},  # type: ignore[arg-type]
             "tool", call.name, view.error or None,
         )  # fmt: skip
 

@@ -51,8 +51,8 @@ class _Screen:
 
     def fields(self) -> list[_Element]:
         """The fields that can be filled, each once: the parts of a date have the id of their field."""
-        found = {each.id: each for each in reversed(self.of(*_FIELDS))}
-        return [each for each in self.elements if found.get(each.id) is each]
+        by_id = {each.id: each for each in reversed(self.of(*_FIELDS))}
+        return [each for each in self.elements if by_id.get(each.id) is each]
 
     def named(self, name: str, *roles: str) -> _Element | None:
         """The first element with this name, of the first role that one has."""
@@ -67,14 +67,14 @@ class _Screen:
 
     def attributes(self) -> dict[str, dict[str, str]]:
         """The tag (under "") and attributes of each element, by id."""
-        strings, found = self.dom["strings"], {}
+        strings, result = self.dom["strings"], {}
         for document in self.dom["documents"]:
             nodes = document["nodes"]
             for name, flat in zip(nodes["nodeName"], nodes["attributes"], strict=True):
                 words = [strings[index] for index in flat]
                 named = dict(zip(words[::2], words[1::2], strict=True)) | {"": strings[name].lower()}
-                found[named.get("bid", "")] = named
-        return found
+                result[named.get("bid", "")] = named
+        return result
 
 
 def _click(element: _Element) -> str:
@@ -278,11 +278,11 @@ def _solve(screen: _Screen, _: re.Match[str]) -> str:
         return _fill(screen, [(screen.fields()[0], str(operators[sum_[2]](int(sum_[1]), int(sum_[3]))))])
     left, sign, right, total = re.search(r"(\w+) ([-+]) (\w+) = (-?\d+)", text).groups()  # type: ignore[union-attr]
     apply = operators[sign]
-    found = next(
+    unknown = next(
         x for x in range(-1000, 1000)
         if apply(*(x if side == "x" else int(side) for side in (left, right))) == int(total)
     )  # fmt: skip
-    return _fill(screen, [(screen.fields()[0], str(found))])
+    return _fill(screen, [(screen.fields()[0], str(unknown))])
 
 
 @_goal(r"Mark the numbers below as odd or even")

@@ -51,14 +51,14 @@ def known_tasks(task: str) -> Sequence[str]:
     if benchmark == "miniwob":
         require("miniwob", "browsergym")
     prefix = "browsergym/"
-    found = [
+    tasks = [
         each.removeprefix(prefix) for each in gymnasium.registry if each.startswith(f"{prefix}{benchmark}.")
     ]
-    if task == benchmark and found:
-        return found
-    if task not in found:
+    if task == benchmark and tasks:
+        return tasks
+    if task not in tasks:
         raise UnknownIdError(
-            f"{benchmark} has no task {task!r:.80}; it has {', '.join(sorted(found)):.300} …"
+            f"{benchmark} has no task {task!r:.80}; it has {', '.join(sorted(tasks)):.300} …"
         )
     return (task,)
 

@@ -62,8 +62,8 @@ class ExportedSide:
     def episodes(self) -> Iterator[tuple[Episode, Words]]:
         """Yield the episodes, read one at a time, with the critic's texts. All texts are ``clean``."""
         for episode in self.shown.episodes():
-            found = self.shown.readings.get((episode.task_id, episode.trial, episode.seed), {})
-            words = {step: [clean(_words(each)) for each in found[step]] for step in found}
+            readings = self.shown.readings.get((episode.task_id, episode.trial, episode.seed), {})
+            words = {step: [clean(_words(each)) for each in readings[step]] for step in readings}
             yield episode_from_row(clean(episode_to_row(episode))), words
 
 

@@ -139,9 +139,9 @@ class ReasoningGymEnv(TextEnv):
         answer = action.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         score = await asyncio.to_thread(client().score, self._dataset, self._state.seed, answer)
         success = score >= 1
-        said = "Your answer is correct." if success else "Your answer is not correct."
+        observation = "Your answer is correct." if success else "Your answer is not correct."
         end: EndReason = "success" if success else "failure"
-        return Outcome(said, float(success), end, success, {"score": score}, extra={"score": score})
+        return Outcome(observation, float(success), end, success, {"score": score}, extra={"score": score})
 
 
 @functools.cache

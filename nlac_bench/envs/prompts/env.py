@@ -209,9 +209,9 @@ class PromptsEnv(TextEnv):
         else:
             success = await _is_right(row, action)
             score = float(success)
-        said = "Your answer is correct." if success else "Your answer is not correct."
+        observation = "Your answer is correct." if success else "Your answer is not correct."
         reason = "success" if success else "failure"
-        return Outcome(said, score, reason, success, {"score": score})  # type: ignore[arg-type]
+        return Outcome(observation, score, reason, success, {"score": score})  # type: ignore[arg-type]
 
 
 def _loaded(file: Path) -> tuple[Sequence[PromptRow], bytes]:
@@ -253,11 +253,11 @@ _OUTCOME = ("action_kind", "tool_name", "tool_error", "usage", "success", "rewar
 async def _is_right(row: PromptRow, reply: str) -> bool:
     """Return whether a rule accepts ``reply``."""
     if row.scorer == "gsm8k":
-        found = _GSM8K.findall(reply[-_GSM8K_TAIL:])
-        return bool(found) and found[-1].replace(",", "").rstrip(".") == row.gold.replace(",", "").strip()
+        numbers = _GSM8K.findall(reply[-_GSM8K_TAIL:])
+        return bool(numbers) and numbers[-1].replace(",", "").rstrip(".") == row.gold.replace(",", "").strip()
     if row.scorer == "answer":
-        said = reply.rpartition("####")[2] if "####" in reply else boxed(reply) or reply
-        if _folded(said) == _folded(row.gold):
+        answer = reply.rpartition("####")[2] if "####" in reply else boxed(reply) or reply
+        if _folded(answer) == _folded(row.gold):
             return True
     grade = await default_grader().agrade(row.gold, reply)
     return grade.correct is True

@@ -104,9 +104,9 @@ def _plain(number: int, row: Mapping[str, Any]) -> PromptRow:
 def _full(number: int, row: Mapping[str, Any]) -> PromptRow:
     for name in COLUMNS:
         if name not in row:
-            found = ", ".join(row) or "none"
+            names = ", ".join(row) or "none"
             raise _ColumnError(
-                name, f"is missing (expected prompt and reward_model, or question and answer; found {found})"
+                name, f"is missing (expected prompt and reward_model, or question and answer; found {names})"
             )
     policy, examples, question = _chat(row["prompt"])
     extra = row.get("extra_info", {})

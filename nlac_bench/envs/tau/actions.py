@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from nlac_bench.envs.react import ACTION, drop_reasoning, in_form, said
+from nlac_bench.envs.react import ACTION, action_text, drop_reasoning, in_form
 
 RESPOND = "respond"
 """Name of the pseudo-tool whose ``content`` is sent to the user."""
@@ -81,7 +81,7 @@ def parse_action(text: str) -> ParsedAction:
             return _invalid("the reasoning opened by <think> is never closed by </think>.")
         text = drop_reasoning(text)
     if in_form(text):
-        text = said(text)
+        text = action_text(text)
     start = _call_start(text)
     return Message(text) if start is None else _parse_call(text, start)
 

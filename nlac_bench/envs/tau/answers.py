@@ -84,19 +84,21 @@ class OutputAnswers:
     def _states(self, message: str, output: str) -> bool:
         if not _NUMBER.fullmatch(output):
             return contains(output, message)
-        value, found = canonical(output.lstrip("+-")), stated(message)
-        return any(self._is_answer(message, each, found) for each in _first_of_each_kind(value, found))
+        value, numbers = canonical(output.lstrip("+-")), stated(message)
+        return any(self._is_answer(message, each, numbers) for each in _first_of_each_kind(value, numbers))
 
-    def _is_answer(self, message: str, answer: Stated, found: Sequence[Stated]) -> bool:
-        """Return whether ``message``, whose numbers are ``found``, states one of them as the answer."""
-        alike = [each for each in found if each.kind == answer.kind]
+    def _is_answer(self, message: str, answer: Stated, numbers: Sequence[Stated]) -> bool:
+        """Return whether ``message``, whose numbers are ``numbers``, states one of them as the answer."""
+        alike = [each for each in numbers if each.kind == answer.kind]
         values = {each.value for each in alike} - self._asked
         if not values:
             return True
-        if len(values) > MOST or len(found) > MOST_STATED:
+        if len(values) > MOST or len(numbers) > MOST_STATED:
             return False
         unknown = values - self._known
-        if len(unknown) > MOST_DERIVED or not self._follow(unknown, as_decimal(answer.value), message, found):
+        if len(unknown) > MOST_DERIVED or not self._follow(
+            unknown, as_decimal(answer.value), message, numbers
+        ):
             return False
         forms = _forms(message, alike)
         return any(
@@ -108,15 +110,15 @@ class OutputAnswers:
         )
 
     def _follow(
-        self, unknown: Collection[str], answer: Decimal, message: str, found: Sequence[Stated]
+        self, unknown: Collection[str], answer: Decimal, message: str, numbers: Sequence[Stated]
     ) -> bool:
         """Return whether the ``unknown`` numbers add up to the answer, follow from others of the message, or
         are a known number times a count that the message states."""
-        given = [as_decimal(each.value) for each in found if each.value not in unknown]
+        given = [as_decimal(each.value) for each in numbers if each.value not in unknown]
         derived = {result for a, b in combinations(given, 2) for result in (a + b, abs(a - b), a * b)}
         for start in range(len(given)):
             derived.update(accumulate(given[start:]))
-        counts = {int(each.value) for each in found if each.kind == "count"}
+        counts = {int(each.value) for each in numbers if each.kind == "count"}
         counts |= {count for count, word in _COUNTS.items() if word in message.lower()}
         if sum(as_decimal(value) for value in unknown) == answer:
             return True
@@ -151,8 +153,8 @@ class OutputAnswers:
         )
 
 
-def _first_of_each_kind(value: str, found: Sequence[Stated]) -> Collection[Stated]:
-    return {each.kind: each for each in reversed(found) if each.value == value}.values()
+def _first_of_each_kind(value: str, numbers: Sequence[Stated]) -> Collection[Stated]:
+    return {each.kind: each for each in reversed(numbers) if each.value == value}.values()
 
 
 def _is_quoted(message: str, number: Stated) -> bool:

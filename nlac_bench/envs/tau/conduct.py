@@ -75,10 +75,10 @@ def conduct(course: Course) -> dict[str, float]:
 
 
 def _identified(course: Course, first: Write) -> bool:
-    told = course.domain == "airline" and any(
+    by_id = course.domain == "airline" and any(
         course.task.user_id in message for message in course.heard[: first.said + 1]
     )
-    return course.found_user or told
+    return course.found_user or by_id
 
 
 def steps_over_oracle(course: Course) -> int:

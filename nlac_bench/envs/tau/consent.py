@@ -35,19 +35,19 @@ def _asks_leave(message: str, write: Write) -> list[bool]:
 
     An announcement without any question counts as one.
     """
-    heard = customer.MessageReading.of(message)
-    units = [unit for unit in heard.claims if unit not in heard.reports]
-    units += [unit for unit in heard.proposed if unit not in units]
+    reading = customer.MessageReading.of(message)
+    units = [unit for unit in reading.claims if unit not in reading.reports]
+    units += [unit for unit in reading.proposed if unit not in units]
     whole = "\n".join(unit.full for unit in units)
     if not proposes(whole, write):
-        return [False] * len(heard.proposed)
-    if not heard.proposed:
-        return [heard.announced and not heard.questions]
+        return [False] * len(reading.proposed)
+    if not reading.proposed:
+        return [reading.announced and not reading.questions]
     result: list[bool] = []
     stated: list[str] = []  # since the last question
     for place, unit in enumerate(units):
         listed = [each.text for each in units if each.heading == unit.text]
-        leave = unit in heard.proposed and _is_leave(" ".join([unit.text, *listed]), write)
+        leave = unit in reading.proposed and _is_leave(" ".join([unit.text, *listed]), write)
         if leave and not names_action(unit.text, write):
             after = [each.full for each in units[place + 1 :] if not each.text.endswith("?")]
             scope = "\n".join([*stated, unit.full, *after])

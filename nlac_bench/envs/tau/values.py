@@ -61,14 +61,14 @@ def stated(text: str) -> list[Stated]:
     """
     skipped = [match.span() for match in _NO_VALUE.finditer(text)] + _list_numbers(text)
     covered = {place for start, end in skipped for place in range(start, end)}
-    found = []
+    result = []
     for match in _NUMBER.finditer(text):
         if match.start("whole") in covered:
             continue
         digits = match["whole"].replace(",", "")
         value = canonical(digits + (match["decimals"] or ""))
-        found.append(Stated(value, _kind(match, digits), match.start(), match.end()))
-    return found
+        result.append(Stated(value, _kind(match, digits), match.start(), match.end()))
+    return result
 
 
 def canonical(digits: str) -> str:

@@ -61,10 +61,10 @@ def method(name: str) -> Method:
     """
     if not module_of(name):
         return methods.find(name)
-    found = loaded(name)
-    if not isinstance(found, Method):
-        raise UnknownIdError(f"{name!r} is a {type(found).__name__}, not a Method, so it cannot be trained")
-    return found
+    value = loaded(name)
+    if not isinstance(value, Method):
+        raise UnknownIdError(f"{name!r} is a {type(value).__name__}, not a Method, so it cannot be trained")
+    return value
 
 
 def make(name: str, context: "AgentContext") -> "Agent":
@@ -77,13 +77,13 @@ def make(name: str, context: "AgentContext") -> "Agent":
 
     if not module_of(name):
         return registry.make(name, context)
-    found = loaded(name)
-    if isinstance(found, Method):
-        return registry.trained(name, found, context)
-    if not callable(found):
-        raise UnknownIdError(f"{name!r} is a {type(found).__name__}; it must be a Method, or make an agent")
+    value = loaded(name)
+    if isinstance(value, Method):
+        return registry.trained(name, value, context)
+    if not callable(value):
+        raise UnknownIdError(f"{name!r} is a {type(value).__name__}; it must be a Method, or make an agent")
     try:
-        agent: Agent = found(context)
+        agent: Agent = value(context)
     except (NlacBenchError, *SIGNALS):
         raise
     except BaseException as error:  # the code of a user may raise any exception

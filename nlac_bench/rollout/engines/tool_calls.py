@@ -70,7 +70,7 @@ def _taken(text: str, pattern: re.Pattern[str], reader: Reader, types: Types) ->
 
     def take(match: re.Match[str]) -> str:
         try:
-            found = reader(match, types)
+            parsed = reader(match, types)
             read = [
                 # Mistral's templates accept ids of nine letters and digits only.
                 ToolCall(
@@ -78,7 +78,7 @@ def _taken(text: str, pattern: re.Pattern[str], reader: Reader, types: Types) ->
                     json.dumps(arguments, ensure_ascii=False),
                     *(more or [f"call{len(calls) + i:05}"]),
                 )
-                for i, (name, arguments, *more) in enumerate(found)
+                for i, (name, arguments, *more) in enumerate(parsed)
             ]
         except (ValueError, KeyError, TypeError, RecursionError):
             return match[0]

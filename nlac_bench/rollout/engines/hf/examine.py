@@ -54,54 +54,56 @@ class ExaminedModel:
 
 def examine(folder: str) -> ExaminedModel:
     """Return what works with the model in ``folder``; it is loaded, and samples nothing."""
-    found = ExaminedModel()
-    with _listed(found):
+    result = ExaminedModel()
+    with _listed(result):
         tokenizer = load_tokenizer(folder)
-        found.tokens = len(tokenizer.get_vocab())
-        chat = _template(found, tokenizer)
-        with _listed(found):
+        result.tokens = len(tokenizer.get_vocab())
+        chat = _template(result, tokenizer)
+        with _listed(result):
             model = load_model(folder, "auto")
-            _model(found, model, tokenizer, chat)
-        found.ok = not found.problems
+            _model(result, model, tokenizer, chat)
+        result.ok = not result.problems
         if chat is not None:
-            _tools(found, tokenizer)
-    return found
+            _tools(result, tokenizer)
+    return result
 
 
-def _template(found: ExaminedModel, tokenizer: Tokenizer) -> ChatFormat | None:
-    with _listed(found):
+def _template(result: ExaminedModel, tokenizer: Tokenizer) -> ChatFormat | None:
+    with _listed(result):
         chat = ChatFormat(tokenizer)
         if problem := chat_problem(chat):
-            found.problems.append(f"the chat template: {problem}; correct the template, or use another model")
+            result.problems.append(
+                f"the chat template: {problem}; correct the template, or use another model"
+            )
         else:
-            found.chat_template, found.system_role = True, has_system_role(chat)
+            result.chat_template, result.system_role = True, has_system_role(chat)
             return chat
     return None
 
 
-def _tools(found: ExaminedModel, tokenizer: Tokenizer) -> None:
+def _tools(result: ExaminedModel, tokenizer: Tokenizer) -> None:
     problem = tool_problem(tokenizer)
-    found.tools = problem is None
+    result.tools = problem is None
     if problem is not None:
-        found.problems.append(f"tools (--agent tool_calling): {problem}; {INSTEAD}")
+        result.problems.append(f"tools (--agent tool_calling): {problem}; {INSTEAD}")
 
 
-def _model(found: ExaminedModel, model: Any, tokenizer: Tokenizer, chat: ChatFormat | None) -> None:
-    found.embeddings = int(model.get_input_embeddings().weight.shape[0])
+def _model(result: ExaminedModel, model: Any, tokenizer: Tokenizer, chat: ChatFormat | None) -> None:
+    result.embeddings = int(model.get_input_embeddings().weight.shape[0])
     for check in (lambda: check_layers(model), lambda: check_vocabulary(model, tokenizer)):
-        with _listed(found):
+        with _listed(result):
             check()
-    with _listed(found):
-        found.context = context_of(model)
+    with _listed(result):
+        result.context = context_of(model)
     ends = end_ids(model, tokenizer) & set(tokenizer.get_vocab().values())
-    found.end_tokens = tokenizer.convert_ids_to_tokens(sorted(ends))
+    result.end_tokens = tokenizer.convert_ids_to_tokens(sorted(ends))
     if not ends:
-        found.problems.append("no end token: name it as eos_token_id in generation_config.json")
+        result.problems.append("no end token: name it as eos_token_id in generation_config.json")
     elif chat is not None and (marks := _marks(chat, tokenizer)) and not ends & set(marks):
         ended = ", ".join(map(repr, tokenizer.convert_ids_to_tokens(marks)))
-        found.problems.append(
+        result.problems.append(
             f"the chat template ends a reply with {ended:.200}, but the model's end tokens are "
-            f"{', '.join(found.end_tokens)}, so replies would run to --max-tokens; add the token to "
+            f"{', '.join(result.end_tokens)}, so replies would run to --max-tokens; add the token to "
             "eos_token_id in generation_config.json"
         )
 
@@ -113,9 +115,9 @@ def _marks(chat: ChatFormat, tokenizer: Tokenizer) -> list[int]:
 
 
 @contextmanager
-def _listed(found: ExaminedModel) -> Iterator[None]:
+def _listed(result: ExaminedModel) -> Iterator[None]:
     """List an error of a check among the problems."""
     try:
         yield
     except NlacBenchError as error:
-        found.problems.append(str(error))
+        result.problems.append(str(error))

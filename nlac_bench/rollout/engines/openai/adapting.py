@@ -215,9 +215,9 @@ def _named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
     spellings = {name: _spellings(name) for name in fields}
     last = {re.split(r"[.\[]", param.rstrip("]"))[-1].strip("'\" ").lower() for param in complaint.params}
     last |= {param.strip("'\" ").lower() for param in complaint.params}
-    told = [name for name in fields if last & {spelling.lower() for spelling in spellings[name]}]
-    if told:
-        return told
+    parameters = [name for name in fields if last & {spelling.lower() for spelling in spellings[name]}]
+    if parameters:
+        return parameters
     # "Unsupported parameter: 'max_tokens' …. Use 'max_completion_tokens' instead": the request has the first.
     message = _KNOWN_NAMES.sub("", complaint.message)
     return [name for name in fields if any(_mentioned(each, message) for each in spellings[name])]

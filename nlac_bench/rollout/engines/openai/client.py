@@ -143,9 +143,9 @@ class Client:
         return True
 
     def _say(self, what: str, error: ServerComplained) -> None:
-        said = self._redacted(error.complaint.message)[:200] or "no reason"
+        why = self._redacted(error.complaint.message)[:200] or "no reason"
         warnings.warn(
-            f"{self.name}: requests are changed for the whole run ({what}), because the server says: {said}",
+            f"{self.name}: requests are changed for the whole run ({what}), because the server says: {why}",
             stacklevel=2,
         )
 

@@ -47,9 +47,9 @@ class Echo:
         hashed = hashlib.blake2b(digest_size=16)
         for number, message in enumerate(messages):
             if message.get("role") == "assistant":
-                found = self._kept.get(_end(hashed, str(message.get("content") or "")))
-                if found is not None:
-                    restored[number] = _with_extra(message, found[0], found[1])
+                extra = self._kept.get(_end(hashed, str(message.get("content") or "")))
+                if extra is not None:
+                    restored[number] = _with_extra(message, extra[0], extra[1])
             hashed.update(_plain(message))
         return restored
 

@@ -61,31 +61,33 @@ async def examine(make: Callable[[dict[str, object]], OpenAIEngine]) -> Examined
     Args:
         make: makes an engine for it, with further fields of each request.
     """
-    engine, found = make({}), Examined()
+    engine, result = make({}), Examined()
     try:
-        names, found.context = await engine.client.models()
-        found.models = names[:20]
+        names, result.context = await engine.client.models()
+        result.models = names[:20]
         if names and engine.model not in names and f"models/{engine.model}" not in names:
-            found.problems.append(
+            result.problems.append(
                 f"its list of models lacks {engine.model!r}; it has {', '.join(names[:5])}"
                 + (" …" if len(names) > 5 else "")
             )
-        sample = await _tried(found, "a plain question", lambda: _ask(engine, [_SYSTEM, _HELLO]))
+        sample = await _tried(result, "a plain question", lambda: _ask(engine, [_SYSTEM, _HELLO]))
         if sample is not None:
-            found.ok = True
-            found.usage = sample.usage.prompt_tokens > 0
-            if not found.usage:
-                found.problems.append("its replies do not state their tokens (usage); costs are counted as 0")
+            result.ok = True
+            result.usage = sample.usage.prompt_tokens > 0
+            if not result.usage:
+                result.problems.append(
+                    "its replies do not state their tokens (usage); costs are counted as 0"
+                )
             if sample.finish == "length" and not sample.text.strip():
-                found.problems.append(
+                result.problems.append(
                     f"the model spent {_ROOM} tokens on thoughts; increase --max-tokens in runs"
                 )
-            await _tools(engine, found)
-            await _streams(make, engine, found)
-            await _overflow(engine, found)
+            await _tools(engine, result)
+            await _streams(make, engine, result)
+            await _overflow(engine, result)
     finally:
-        found.adapted = engine.adapted
-    return found
+        result.adapted = engine.adapted
+    return result
 
 
 async def _ask(engine: OpenAIEngine, messages: list[dict[str, Any]], tools: tuple[Any, ...] = ()) -> Sample:
@@ -94,22 +96,22 @@ async def _ask(engine: OpenAIEngine, messages: list[dict[str, Any]], tools: tupl
     return sample
 
 
-async def _tried(found: Examined, what: str, ask: Callable[[], Awaitable[Sample]]) -> Sample | None:
+async def _tried(result: Examined, what: str, ask: Callable[[], Awaitable[Sample]]) -> Sample | None:
     """Return the sample, or None after listing why there is none."""
     try:
         return await ask()
     except (EngineError, NlacBenchError) as error:
-        found.problems.append(f"{what}: {error}")
+        result.problems.append(f"{what}: {error}")
         return None
 
 
-async def _tools(engine: OpenAIEngine, found: Examined) -> None:
+async def _tools(engine: OpenAIEngine, result: Examined) -> None:
     asked = [_SYSTEM, _ASK]
-    sample = await _tried(found, "tools (--agent tool_calling)", lambda: _ask(engine, asked, (_TOOL,)))
+    sample = await _tried(result, "tools (--agent tool_calling)", lambda: _ask(engine, asked, (_TOOL,)))
     if sample is None:
         return
     if not sample.tool_calls:
-        found.problems.append(
+        result.problems.append(
             "tools (--agent tool_calling): the model answered with text instead of a call; check the "
             "server's parser of tool calls, or use --agent react"
         )
@@ -120,7 +122,7 @@ async def _tools(engine: OpenAIEngine, found: Examined) -> None:
     except ValueError:
         city = None
     if call.name != "get_weather" or not isinstance(city, dict):
-        found.problems.append(
+        result.problems.append(
             f"tools: the call {call.name}({call.arguments[:100]}) is not one of the offered tool"
         )
     made = {"name": call.name, "arguments": call.arguments or "{}"}
@@ -130,43 +132,43 @@ async def _tools(engine: OpenAIEngine, found: Examined) -> None:
         {"role": "assistant", "content": sample.text, "tool_calls": calls},
         {"role": "tool", "tool_call_id": call.id or "call00000", "content": "Sunny, 21 degrees."},
     ]
-    answer = await _tried(found, "the result of a tool", lambda: _ask(engine, history, (_TOOL,)))
-    found.tools = answer is not None
+    answer = await _tried(result, "the result of a tool", lambda: _ask(engine, history, (_TOOL,)))
+    result.tools = answer is not None
 
 
 async def _streams(
-    make: Callable[[dict[str, object]], OpenAIEngine], engine: OpenAIEngine, found: Examined
+    make: Callable[[dict[str, object]], OpenAIEngine], engine: OpenAIEngine, result: Examined
 ) -> None:
     if engine.adapted.get("stream"):
-        found.streaming = True
+        result.streaming = True
         return
     streamed = make({"stream": True})
     sample = await _tried(
-        found, "streaming (--request stream=true)", lambda: _ask(streamed, [_SYSTEM, _HELLO])
+        result, "streaming (--request stream=true)", lambda: _ask(streamed, [_SYSTEM, _HELLO])
     )
-    found.streaming = sample is not None and "stream" not in streamed.adapted
+    result.streaming = sample is not None and "stream" not in streamed.adapted
 
 
-async def _overflow(engine: OpenAIEngine, found: Examined) -> None:
+async def _overflow(engine: OpenAIEngine, result: Examined) -> None:
     """Send a prompt that is longer than the context, if that is known and short enough."""
-    if found.context is None or 6 * found.context > _LONGEST:
+    if result.context is None or 6 * result.context > _LONGEST:
         return
-    words = " ".join(str(number) for number in range(2 * found.context))[: 6 * found.context]
+    words = " ".join(str(number) for number in range(2 * result.context))[: 6 * result.context]
     prompt = [{"role": "user", "content": words}]
-    sample = await _tried(found, "a prompt longer than the context", lambda: _ask(engine, prompt))
+    sample = await _tried(result, "a prompt longer than the context", lambda: _ask(engine, prompt))
     if sample is None:
-        found.overflow = False
+        result.overflow = False
     elif sample.finish == "context_overflow":
-        found.overflow = True
+        result.overflow = True
     else:
-        found.overflow = False
+        result.overflow = False
         read = (
             f"{sample.usage.prompt_tokens:,} tokens of it"
             if sample.usage.prompt_tokens
             else "an unknown part of it"
         )
-        found.problems.append(
-            f"a prompt longer than its context of {found.context:,} tokens was answered: the server read "
+        result.problems.append(
+            f"a prompt longer than its context of {result.context:,} tokens was answered: the server read "
             f"{read} and silently left out the rest; start it with a longer context, or long conversations "
             "lose their beginning"
         )

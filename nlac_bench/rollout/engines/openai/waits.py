@@ -55,8 +55,8 @@ def asked_wait(body: object, message: str) -> float | None:
     named = _field(body, 200)
     if named is not None:
         return named
-    said = _SAID.search(message[:2000])
-    return duration(said[1]) if said else None
+    match = _SAID.search(message[:2000])
+    return duration(match[1]) if match else None
 
 
 def duration(text: str) -> float | None:
