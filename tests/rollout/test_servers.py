@@ -384,6 +384,7 @@ def test_doctor_finds_nothing_wrong_with_a_server(folder: str) -> None:
         ({"version": "unknown"}, "version unknown of vLLM"),
         ({"scale_out": False}, "--enable-scale-out"),
         ({"dev_mode": False}, "VLLM_SERVER_DEV_MODE=1"),
+        ({"pip": False}, "install pip in its environment"),
         ({"backend": None}, "plug-in does not load the weights"),
         ({"backend": "nccl"}, "plug-in does not load the weights"),
         ({"logprobs_mode": "raw_logprobs"}, "--logprobs-mode processed_logprobs"),

@@ -138,6 +138,13 @@ async def _config(http: Http, problems: list[str]) -> Mapping[str, Any] | None:
             "variable VLLM_SERVER_DEV_MODE=1, on a private network only"
         )
         return None
+    except TransientFault as fault:
+        if "splitlines" not in str(fault):
+            raise
+        problems.append(
+            "vLLM cannot list its packages: install pip in its environment, which uv creates without it"
+        )
+        return None
     if not isinstance(config, Mapping):
         raise TypeError(f"vllm_config of /server_info is not an object, but {type(config).__name__}")
     return config
