@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping
 
 from nlac_bench.secret_forms import find_secrets, is_placeholder
@@ -30,6 +31,8 @@ _MARK = re.compile(r"%(?:25|[3-7])|\\(?:u00|x)[3-7]|&(?:#|amp;)")
 _OTHERWISE = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", " ": "+"}
 """Short escapes of JSON, and the space in an HTML form."""
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
+_REPEATED = "++" if sys.version_info >= (3, 11, 5) else "+"
+"""Possessive, except where a possessive group that contains repeated groups may not match."""
 _SHORTEST_LINE = 16
 _SHORTEST_BASE64 = 9
 
@@ -181,8 +184,7 @@ def _spelled(character: str, other: str) -> str:
     encoded = "".join(f"%(?:25)*{byte:02x}" for byte in data)
     encoded += f"|&(?:amp;)*(?:#0*{code}|#x0*{code:x}|{_ENTITIES.get(character, '#')});"
     if character == "\\":
-        # Greedy, because before Python 3.11.5 a possessive group that contains repeated groups may not match.
-        return rf"(?i:\\++(?:u005c|x5c)?|{encoded})+"
+        return rf"(?i:\\++(?:u005c|x5c)?|{encoded}){_REPEATED}"
     units = character.encode("utf-16-be", "surrogatepass")
     escapes = [r"\\*+".join(f"u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), f"u{code:08x}"]
     escapes += [r"\\*+".join(f"x{byte:02x}" for byte in data), *([f"x{code:02x}"] if code < 256 else [])]

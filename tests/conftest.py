@@ -84,7 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests of public data where these are missing; keep so many ``--cases`` of each test."""
+    """Deselect further parameter sets with ``--cases``; skip tests of public data where these are missing."""
     if cases := config.getoption("cases"):
         counts: Counter[str] = Counter()
         selected: list[pytest.Item] = []

@@ -101,15 +101,15 @@ def probes(tasks: int) -> list[Probe]:
     """
     from workshop.worlds_player import WorldsPlayer
 
-    env, probes = ShopWorldsEnv(split="test", level="easy", world=MEASURED[0]), []
+    env, result = ShopWorldsEnv(split="test", level="easy", world=MEASURED[0]), []
     for task_id in env.task_ids[:tasks]:
         case = case_of(task_id)
         kind = case.requests[0].goal.kind
-        probes += [
+        result += [
             _probe(env, task_id, kind, procedure, WorldsPlayer(case, procedure).due)
             for procedure in KINDS[kind].procedures
         ]
-    return probes
+    return result
 
 
 def _probe(
