@@ -14,7 +14,7 @@ from nlac_bench.harness.measure.official_tasks import OFFICIAL_TASKS
 from nlac_bench.harness.measure.prepare import agent_of, outline, prepare
 from nlac_bench.harness.measure.sampled_episodes import sample_episodes, scripted_env
 from nlac_bench.harness.measure.speed import operations_per_second
-from nlac_bench.harness.measure.training_estimate import digits, duration
+from nlac_bench.harness.measure.training_estimate import digits, duration, training_estimate_of
 from nlac_bench.harness.measure.unloaded import UnloadedEngine
 from nlac_bench.harness.runs.configuration import RunConfig, read_config
 
@@ -140,6 +140,23 @@ def test_a_served_model_takes_the_stated_seconds_a_call() -> None:
     found = estimate.estimate_of(config(agent="react", model="m", base_url=SERVER, limit=3, concurrency=1))
     assert found.seconds_here == pytest.approx(3 * (found.turns_per_episode or 0) * estimate.SECONDS_PER_CALL)
     assert found.memory_bytes == 0 and found.missing == ()
+
+
+def test_answers_that_are_actions_alone_are_as_long_as_the_oracles() -> None:
+    """first_steps has prompts of its own; elsewhere, and in other roles, an answer is longer."""
+    served = config(env="first_steps", agent="react", model="m", base_url=SERVER, limit=20)
+    found = estimate.estimate_of(served)
+    turns = round(20 * (found.turns_per_episode or 0))
+    assert 3 * turns <= (found.completion_tokens or 0) <= 12 * turns
+    other = estimate.estimate_of(served.changed(env="twenty_questions"))
+    assert other.completion_tokens == pytest.approx(20 * 150 * (other.turns_per_episode or 0))
+
+    def generated(agent: str, policy: int | None) -> float:
+        trained = config(env="first_steps", agent=agent, model="m-1b", train={"budget": "env_steps=100"})
+        return training_estimate_of(trained, 100, 1.0, policy_tokens=policy).generated_tokens or 0
+
+    assert generated("grpo", 6) == 6 * 100 and generated("grpo", None) == 150 * 100
+    assert 6 * 100 < generated("nlac", 6) < generated("nlac", None)
 
 
 def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ from nlac_bench.harness.measure.sampled_episodes import (
     answer_tokens,
     instruction_tokens,
     mean_episode,
+    policy_tokens,
     sample_episodes,
 )
 from nlac_bench.harness.measure.speed import MOST_PARAMETERS, measure, operations_per_second
@@ -179,7 +180,9 @@ def estimate_of(config: RunConfig, check: Callable[[Prepared], None] = lambda pr
     training, episodes = None, {**_NO_EPISODES, "test": count, **new}
     if config.train is not None:
         prompt_length = episode.prompt / episode.turns
-        training = training_estimate_of(config, prompt_length, episode.turns, answer_tokens(config))
+        training = training_estimate_of(
+            config, prompt_length, episode.turns, answer_tokens(config), policy_tokens(config, plan.sampled)
+        )
         episodes |= {
             "base": 0 if config.base else count,
             "validation": training.validations * plan.validation_tasks,

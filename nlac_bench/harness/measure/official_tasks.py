@@ -23,11 +23,14 @@ class Sampled:
 
     ``rules`` counts those of the environment's rules and tools, ``observations`` has the first observation
     and that after each action. ``talks`` is whether actions are tool calls or messages to a user.
+    ``answer`` is the mean length of the oracle's actions if an answer of the model is the action alone (the
+    environment has ``prompts`` of its own, and ``one_line``), else None.
     """
 
     rules: int
     talks: bool
     observations: tuple[int, ...]
+    answer: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Plays a few episodes without a model, to estimate how many turns and tokens an episode takes."""
 
 import asyncio
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ TOKENS_PER_TURN = {"react": 150, "act": 60, "tool_calling": 60}
 """Assumed length of the policy's answers, by agent."""
 TINY_TOKENS_PER_TURN = 25
 """Length of the embedded model's answers in all roles; 12 to 35 were measured."""
+END_TOKENS = 2
+"""A line feed and the end token, after an answer that is an action alone."""
 TOKENS_PER_USER_REPLY = 40
 USER_PROMPT_TOKENS = 400
 """Assumed length of the instructions in the prompt of the simulated user, oracle or judge."""
@@ -60,18 +63,30 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
         observation, info = env.reset(seed=0, options={"task_id": task})
         rules = _rules(info)
         lengths, ended, rng = [len(observation)], False, np.random.default_rng(0)
+        actions: list[int] = []
         while not ended and len(lengths) <= MAX_STEPS:
             action = env.oracle_action() if env.has_oracle else env.random_action(rng)
             observation, _, terminated, truncated, _ = env.step(action)
             ended = terminated or truncated
             lengths.append(len(observation))
-        results.append(Sampled(rules, bool(info["tools"]), tuple(lengths)))
+            actions.append(len(action))
+        alone = env.prompts is not None and env.one_line and env.has_oracle
+        answer = float(np.mean(actions)) if alone else None
+        results.append(Sampled(rules, bool(info["tools"]), tuple(lengths), answer))
     return results
 
 
 def answer_tokens(config: RunConfig) -> int:
-    """Return the assumed length of an answer of the policy without a limit."""
+    """Return the assumed length of an answer of any role without a limit."""
     return TINY_TOKENS_PER_TURN if is_tiny(config.model) else TOKENS_PER_TURN.get(config.agent, 150)
+
+
+def policy_tokens(config: RunConfig, sampled: Sequence[Sampled]) -> int:
+    """Return the length of an answer of the policy without a limit; see ``Sampled.answer``."""
+    known = [episode.answer for episode in sampled if episode.answer is not None]
+    if not known or is_tiny(config.model):
+        return answer_tokens(config)
+    return math.ceil(float(np.mean(known)) / CHARS_PER_TOKEN) + END_TOKENS
 
 
 def mean_episode(
@@ -84,7 +99,7 @@ def mean_episode(
         instructions: tokens of the agent's instructions and the chat template.
     """
     talk = 0
-    answer = min(answer_tokens(config), config.max_tokens)
+    answer = min(policy_tokens(config, sampled), config.max_tokens)
     turns = tokens_in = user_tokens = last = 0.0
     for episode in sampled:
         fixed = instructions + _fixed(episode.rules, config)

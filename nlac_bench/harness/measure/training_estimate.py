@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner.config import Budget
 from nlac_bench.learner.memory import Shape, learner_bytes
+from nlac_bench.learner.transition_cost import tokens
 from nlac_bench.rollout.engines.model_files import tensor_shapes
+from nlac_bench.types import Role
 
 GPUS = (8, 16, 64)
 ENGINE_BYTES = 2
@@ -67,7 +70,11 @@ class TrainingEstimate:
 
 
 def training_estimate_of(
-    config: RunConfig, prompt_tokens: float, turns: float, answer_tokens: int = ANSWER_TOKENS
+    config: RunConfig,
+    prompt_tokens: float,
+    turns: float,
+    answer_tokens: int = ANSWER_TOKENS,
+    policy_tokens: int | None = None,
 ) -> TrainingEstimate:
     """The estimate for ``config``; loads no model.
 
@@ -75,26 +82,30 @@ def training_estimate_of(
         prompt_tokens: mean length of a prompt.
         turns: mean number of turns of an episode.
         answer_tokens: mean length of an answer in any role.
+        policy_tokens: that of the policy, if it differs.
     """
     method = named_agents.method(config.agent)
     settings = config.train if config.train is not None else method.config({})
     budget, size = Budget.parse(settings.budget), parameters_of(local_model(str(config.model)))
-    answer = min(answer_tokens, settings.max_response_length)
-    prompt = min(prompt_tokens, settings.max_prompt_length)
+    most, prompt = settings.max_response_length, min(prompt_tokens, settings.max_prompt_length)
+    lengths: defaultdict[Role, float] = defaultdict(lambda: min(answer_tokens, most))
+    lengths["policy"] = min(policy_tokens or answer_tokens, most)
     cost, per_step = settings.cost(turns), settings.transitions_per_step(turns)
-    answers, with_gradient = sum(cost.answers.values()), sum(cost.backward.values())
-    without_gradient = sum(cost.forward.values())
+    sampled = tokens(cost.answers, lengths)
+    with_gradient, without_gradient = (
+        tokens(counts, lengths) + prompt * sum(counts.values()) for counts in (cost.backward, cost.forward)
+    )
     learned = {
         "steps": float(budget.amount * per_step),
         "env_steps": budget.amount / cost.env_steps,
-        "tokens": budget.amount / (answers * answer),
+        "tokens": budget.amount / sampled,
     }[budget.unit]
     steps = max(1, round(learned / per_step))
     batch = settings.train_batch_size
     episodes = 0 if config.offline else math.ceil(learned * cost.played / max(1.0, turns) / batch) * batch
     validations = 1 + math.ceil(steps / settings.test_freq)
-    generated = learned * answers * answer
-    trained = learned * (with_gradient + without_gradient) * (prompt + answer)
+    generated, trained = learned * sampled, learned * (with_gradient + without_gradient)
+    answer = round(sampled / sum(cost.answers.values()))
     # An engine with a prefix cache reads a conversation once for all roles.
     read = learned * max(1.0, cost.played) * prompt
     counts = (episodes, validations, read)
@@ -110,7 +121,7 @@ def training_estimate_of(
     memory = {gpus: gigabytes(gpus) for gpus in GPUS}
     recomputed = 8 if settings.activation_checkpointing else 6
     operations = recomputed * with_gradient + 2 * without_gradient
-    learning = learned * operations * size * (prompt + answer) / LEARNER_SHARE
+    learning = learned * operations * size / LEARNER_SHARE
     flops = learning + 2 * size * (generated + read) / ENGINE_SHARE
     hours = flops / PEAK_FLOPS / 3600
     return TrainingEstimate(size, steps, generated, trained, memory, hours, *counts, answer)
