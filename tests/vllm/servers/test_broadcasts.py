@@ -122,7 +122,11 @@ def test_a_server_that_stops_in_a_broadcast_is_left_out_and_used_again(
         assert f"the server {pair[1].url} (policy) is left out" in told and "did not answer" in told
     finally:
         os.killpg(pair[1].process.pid, signal.SIGCONT)
-    version = next(VERSIONS)
-    engine.sync(ModelSource(model), version)
-    assert f"'{pair[1].url}', 'policy') has the weights of version {version}" in capfd.readouterr().err
+    # A server on a busy machine may need longer than one push to end what it was stopped in.
+    engine.fanouts["policy"].limit, told = 60, ""
+    for version in (next(VERSIONS) for _ in range(5)):
+        engine.sync(ModelSource(model), version)
+        if told := capfd.readouterr().err:
+            break
+    assert f"'{pair[1].url}', 'policy') has the weights of version {version}" in told
     engine.close()
