@@ -246,3 +246,16 @@ def test_what_plays_at_test_time_is_estimated(
     assert other.tokens == pytest.approx(
         (other.prompt_tokens or 0) + (other.completion_tokens or 0), rel=1e-3
     )
+
+
+@pytest.mark.usefixtures("empty_machine")
+def test_a_forward_pass_without_gradient_takes_a_third_of_the_time() -> None:
+    ppo = config(env="shop_worlds", agent="ppo", model="Qwen/Qwen2.5-7B", train={"budget": "steps=1000"})
+    found = estimate.estimate_of(ppo)
+    training = found.training
+    assert training and training.parameters and training.trained_tokens and found.tokens
+    assert 0 < training.forward_tokens < training.trained_tokens
+    second = 1e11 / training.parameters  # operations per parameter in a second
+    learning = (6 * training.trained_tokens - 4 * training.forward_tokens) / second
+    most = learning + 2 * found.tokens / second
+    assert learning < (found.seconds_here or 0) <= most < 6 * training.trained_tokens / second

@@ -205,13 +205,14 @@ def estimate_of(config: RunConfig, check: Callable[[Prepared], None] = lambda pr
     once = measured * episode.context + composed * (reads - 1) * episode.prompt
     once += training.read_tokens if training else 0
     learned = (training.trained_tokens or 0) if training else 0
+    forward = training.forward_tokens if training else 0
     if size is not None and size <= MOST_PARAMETERS and Path(model).is_dir():
         speed = measure(model, training is not None)
-        here = sampled / speed.sampled + once / speed.read
+        here = sampled / speed.sampled + (once + forward) / speed.read
         if speed.learned is not None:
-            here += learned / speed.learned
+            here += (learned - forward) / speed.learned
     elif size is not None and importlib.util.find_spec("torch") is not None:
-        here = size * (2 * (sampled + once) + 6 * learned) / operations_per_second()
+        here = size * (2 * (sampled + once + forward) + 6 * (learned - forward)) / operations_per_second()
         time_from = ", extrapolated by FLOPs from a second of matrix multiplication; sampling is slower"
     evaluated = max(count, plan.validation_tasks)
     memory = None if served else memory_estimate(config, size, episode, evaluated, learned)

@@ -35,6 +35,9 @@ class TrainingEstimate:
     gradient_steps: int
     generated_tokens: float | None
     trained_tokens: float | None
+    """Tokens that the learner computes, with and without a gradient."""
+    forward_tokens: float
+    """Those without one."""
     gpu_gigabytes: dict[int, float] | None
     gpu_hours: float | None
     episodes: int
@@ -104,13 +107,14 @@ def training_estimate_of(
     batch = settings.train_batch_size
     episodes = 0 if config.offline else math.ceil(learned * cost.played / max(1.0, turns) / batch) * batch
     validations = 1 + math.ceil(steps / settings.test_freq)
-    generated, trained = learned * sampled, learned * (with_gradient + without_gradient)
+    generated, forward = learned * sampled, learned * without_gradient
+    trained = learned * with_gradient + forward
     answer = round(sampled / sum(cost.answers.values()))
     # An engine with a prefix cache reads a conversation once for all roles.
     read = learned * max(1.0, cost.played) * prompt
     counts = (episodes, validations, read)
     if size is None:
-        return TrainingEstimate(size, steps, generated, trained, None, None, *counts, answer)
+        return TrainingEstimate(size, steps, generated, trained, forward, None, None, *counts, answer)
     copies, options = len(method.slots(settings)), method.learner_options(settings)
     shape = Shape.read(local_model(str(config.model)), size)
 
@@ -124,7 +128,7 @@ def training_estimate_of(
     learning = learned * operations * size / LEARNER_SHARE
     flops = learning + 2 * size * (generated + read) / ENGINE_SHARE
     hours = flops / PEAK_FLOPS / 3600
-    return TrainingEstimate(size, steps, generated, trained, memory, hours, *counts, answer)
+    return TrainingEstimate(size, steps, generated, trained, forward, memory, hours, *counts, answer)
 
 
 _UNITS = ((7200.0, 60.0, "min"), (2 * 86_400.0, 3600.0, "h"), (2 * 31_557_600.0, 86_400.0, "days"))
