@@ -10,7 +10,8 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
-from nlac_bench.rollout.engines.hf import drafts
+from nlac_bench.rollout.engines.hf import decoder, drafts
+from nlac_bench.rollout.engines.hf.decoder import Decoder
 from nlac_bench.rollout.engines.hf.drafts import Drafts
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from tests.rollout import tiny_model
@@ -44,9 +45,9 @@ def sampled(
     """
     monkeypatch.setattr(drafts, "MOST", most)
     engine = HFEngine(model, TOKENIZER, **options)
-    decoder, passes = engine.decoders["policy"], []
-    original = decoder.forward_step
-    decoder.forward_step = lambda: passes.append(1) or original()  # type: ignore[method-assign,func-returns-value]
+    policy, passes = engine.decoders["policy"], []
+    original = policy.step
+    policy.step = lambda: passes.append(1) or original()  # type: ignore[method-assign,func-returns-value]
     found = answers(engine, asked) + answers(engine, asked)
     generated = engine.generated_tokens
     engine.close()
@@ -102,6 +103,43 @@ def test_nothing_is_proposed_where_a_stop_string_is_looked_for(monkeypatch: pyte
     found, _ = sampled(monkeypatch, model, 4, asked)
     assert_same(found, expected)
     assert found[0].finish == "stop" and found[0].text == free.text[: free.text.find(stop)]
+
+
+def test_nothing_is_proposed_and_no_row_padded_where_each_token_takes_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As with a large model: a pass without tokens takes no time."""
+    model, counts = tiny_model.model(), []
+    original = Decoder.forward
+
+    def forward(self: Decoder, first: int, pieces: Sequence[Sequence[int]], *rest: Any) -> torch.Tensor:
+        counts.append((len(pieces) * max(map(len, pieces)), sum(map(len, pieces))))
+        return original(self, first, pieces, *rest)
+
+    monkeypatch.setattr(Decoder, "forward", forward)
+    expected, many = sampled(monkeypatch, model, 0, requests(temperature=0.0))
+    monkeypatch.setitem(decoder._OVERHEAD, "float32", (0, 0))
+    counts.clear()
+    found, as_many = sampled(monkeypatch, model, 4, requests(temperature=0.0))
+    assert_same(found, expected)
+    assert as_many == many
+    computed, wanted = np.sum(counts, 0)
+    assert computed < 1.1 * wanted  # prompts that are nearly equal in length
+
+
+def test_as_many_tokens_are_proposed_as_save_time() -> None:
+    table = Drafts()
+    table.learn([1, 2, 3, 4] * 50, 0, sampled=True)  # always right
+    assert table.worth(1, 50) == table.worth(100, 50) == drafts.MOST
+    assert table.worth(8, 0) == table.worth(10_000, 50) == 0
+    rising = [table.worth(rows, 50) for rows in range(10_000, 0, -100)]
+    assert rising == sorted(rising) and len(set(rising)) == drafts.MOST + 1
+    prompts = Drafts()
+    prompts.learn([1, 2, 3, 4] * 50, 0)  # nothing that the model chose
+    assert prompts.worth(8, 50) == Drafts().worth(8, 50) < drafts.MOST
+    for token in range(5, 3000):
+        table.learn([1, 2, 3, 4, token], 4, sampled=True)  # always wrong
+    assert table.worth(8, 50) == 0
 
 
 def test_the_table_has_what_followed_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ def counts_used(chosen: threads.Threads, steps: int, seconds: Callable[[int], fl
     """The threads of each of ``steps`` decoding steps, each of which advances the clock by ``seconds``."""
     used = []
     for _ in range(steps):
-        with chosen.for_step():
+        with chosen.for_step(0):
             used.append(torch.get_num_threads())
             now[0] += seconds(used[-1])
     return used

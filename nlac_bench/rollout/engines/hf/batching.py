@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Slot
-from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
+from nlac_bench.rollout.engines.hf.decoder import Decoder
+from nlac_bench.rollout.engines.hf.row import Row
 
 _running: "weakref.WeakSet[Batching]" = weakref.WeakSet()
 

@@ -4,84 +4,25 @@ Slots of ended rows keep their keys and values. The next turn of a conversation,
 and prompts with the same beginning therefore compute only their new tokens.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from nlac_bench.rollout.engines.common_beginning import common_length_of_arrays
-from nlac_bench.rollout.engines.engine import Finish, Sampling
-from nlac_bench.rollout.engines.filling import Filling
 from nlac_bench.rollout.engines.hf import attention, drafts
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
+from nlac_bench.rollout.engines.hf.row import Row
 from nlac_bench.rollout.engines.hf.threads import Threads, using
 
 _PREFILL_TOKENS = 4096
 """Largest number of tokens of one prefill pass; it bounds the memory."""
-_WORTH_A_PASS = 64
-"""Number of padding tokens that cost as much as the overhead of another pass."""
+_OVERHEAD = {"float32": (2.4e8, 8), "bfloat16": (2.4e9, 80), "cuda": (5e12, 300)}
+"""The overhead of a pass, on CPUs by dtype and on GPUs: the number of multiplications that take as long as
+Python, and the number of tokens whose computation takes as long as reading the weights."""
 _WORTH_COPYING = 32
 """Smallest length of a common prefix for which copying is faster than computing."""
-
-
-@dataclass(eq=False, slots=True)
-class Row:
-    """A sample in progress. ``limit`` is its largest number of tokens, ``draws`` its random generator.
-
-    ``stopped`` returns whether the text has reached a stop string; ``filling`` is the answer's form.
-    """
-
-    prompt: list[int]
-    sampling: Sampling
-    limit: int
-    draws: np.random.Generator
-    owner: Any
-    stopped: Callable[["Row"], bool] | None = None
-    filling: Filling | None = None
-    ids: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    finish: Finish | None = None
-    broken: bool = False
-    """The model returned NaN instead of probabilities."""
-
-    def __post_init__(self) -> None:
-        if self.filling is not None:
-            self.ids, self.logprobs = self.filling.ids, self.filling.logprobs
-
-    @property
-    def allowed(self) -> list[int] | None:
-        """The tokens that may come next; None where all may."""
-        return self.filling.allowed if self.filling else None
-
-    def append(self, token: int, logprob: float, end_ids: frozenset[int]) -> None:
-        """Add the drawn ``token``; set ``finish`` if the sample ends with it."""
-        if math.isnan(logprob):
-            self.broken, self.finish = True, "stop"
-            return
-        if self.filling is not None:
-            self.filling.take(token, logprob)
-            ended, cut = self.filling.finish == "stop", self.filling.finish == "length"
-        else:
-            self.ids.append(token)
-            self.logprobs.append(logprob)
-            ended, cut = token in end_ids, len(self.ids) >= self.limit
-            ended = ended or (self.stopped is not None and self.stopped(self))
-        if ended:
-            self.finish = "stop"
-        elif cut:
-            self.finish = "length" if self.limit == self.sampling.max_tokens else "context_overflow"
-
-    def tail(self, count: int) -> list[int]:
-        """Return the last ``count`` tokens of prompt and answer, or fewer if there are no more."""
-        missing = count - len(self.ids)
-        return (self.prompt[-missing:] if missing > 0 else []) + self.ids[-count:]
-
-    def proposals(self) -> int:
-        """Return how many tokens may be proposed: all but the last that ``limit`` leaves."""
-        return max(0, self.limit - len(self.ids) - 1)
 
 
 class Decoder:
@@ -104,6 +45,10 @@ class Decoder:
         self._drafts = None if alone else drafts.Drafts()
         self._threads = Threads(torch.get_num_threads(), adaptive=not alone and model.device.type == "cpu")
         self._parameters = sum(p.numel() for p in model.parameters())
+        kind = "cuda" if model.device.type == "cuda" else str(model.dtype).removeprefix("torch.")
+        overhead, reading = _OVERHEAD.get(kind, _OVERHEAD["float32"])
+        self._overhead = overhead / self._parameters + reading
+        """Number of tokens that take as long as the overhead of a pass."""
         self.prompt_tokens = self.cached_tokens = 0
         """Number of tokens of all prompts so far, and of those whose keys and values were in the cache."""
         self.read_tokens = 0
@@ -157,41 +102,66 @@ class Decoder:
         Further tokens are sampled while the proposed tokens equal the drawn ones. ``finish`` is set on rows
         that end.
         """
-        with self._threads.for_step():
-            return self.forward_step()
+        pieces = [[*row.tail(1), *self._proposed(row)] for row in self.active]
+        widths = [len(piece) for piece in pieces]
+        return sum(self._sampling_pass(first, pieces[first:last]) for first, last in self._passes(widths))
 
-    def forward_step(self) -> int:
-        rows = self.active
-        starts_R = self._lengths_S[: len(rows)].copy()
-        pieces = [[*row.tail(1), *self._proposed(row)] for row in rows]
+    def _sampling_pass(self, first: int, pieces: Sequence[list[int]]) -> int:
+        """Compute ``pieces`` of the rows from ``first`` on and sample tokens; return their number.
+
+        A piece is the last token of a row and proposed tokens.
+        """
+        rows = self.active[first : first + len(pieces)]
+        starts_R = self._lengths_S[first : first + len(rows)].copy()
+        free_R = [row.filling is None or not row.filling.given for row in rows]
         width = max(map(len, pieces))
-        logits_RQV = self.forward(0, pieces, starts_R, width)
-        counts_R = np.zeros(len(rows), dtype=np.int64)
-        going = list(range(len(rows)))  # rows whose proposals were drawn so far
-        for q in range(width):
-            drawn, logprobs = sample_tokens(logits_RQV[going, q], [rows[r] for r in going])
-            for r, token, logprob in zip(going, drawn, logprobs, strict=True):
-                rows[r].append(token, logprob, self.end_ids)
-            counts_R[going] += 1
-            going = [
-                r for r in going if rows[r].finish is None and pieces[r][q + 1 : q + 2] == rows[r].ids[-1:]
-            ]
-            if not going:
-                break
+        with self._threads.for_step(len(pieces) * width * self._parameters):
+            logits_RQV = self.forward(first, pieces, starts_R, width)
+            counts_R = np.zeros(len(rows), dtype=np.int64)
+            going = list(range(len(rows)))  # rows whose proposals were drawn so far
+            for q in range(width):
+                drawn, logprobs = sample_tokens(logits_RQV[going, q], [rows[r] for r in going])
+                for r, token, logprob in zip(going, drawn, logprobs, strict=True):
+                    rows[r].append(token, logprob, self.end_ids)
+                counts_R[going] += 1
+                going = [
+                    r
+                    for r in going
+                    if rows[r].finish is None and pieces[r][q + 1 : q + 2] == rows[r].ids[-1:]
+                ]
+                if not going:
+                    break
         for r, (row, count) in enumerate(zip(rows, counts_R.tolist(), strict=True)):
-            self._kept_ST[r, starts_R[r] : starts_R[r] + count] = pieces[r][:count]
+            slot, start = first + r, starts_R[r]
+            self._kept_ST[slot, start : start + count] = pieces[r][:count]
             if self._drafts is not None:
                 seen = row.tail(drafts.CONTEXT + count)
-                self._drafts.learn(seen, len(seen) - count)
-        self._lengths_S[: len(rows)] += counts_R
+                self._drafts.learn(seen, len(seen) - count, sampled=free_R[r])
+        self._lengths_S[first : first + len(rows)] += counts_R
         return int(counts_R.sum())
+
+    def _passes(self, widths: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Split neighbouring rows of these ``widths`` into passes; yield the first row and the end of each.
+
+        The rows of a pass are padded to the widest. They are split where this takes longer than another pass.
+        """
+        first = width = wanted = 0
+        for row, need in enumerate(widths):
+            wider, count = max(width, need), row + 1 - first
+            padding = wider * count - wanted - need
+            if row > first and (wider * count > _PREFILL_TOKENS or padding > self._overhead + wanted // 2):
+                yield first, row
+                first, width, wanted = row, need, need
+            else:
+                width, wanted = wider, wanted + need
+        yield first, len(widths)
 
     def _proposed(self, row: Row) -> list[int]:
         if self._drafts is None:
             return []
         if row.filling is not None and row.filling.given:
             return list(row.filling.given)[: row.proposals()]
-        most = min(drafts.MOST, row.proposals())
+        most = min(self._drafts.worth(len(self.active), self._overhead), row.proposals())
         return self._drafts.propose(row.tail(drafts.CONTEXT), most) if most else []
 
     def release(self, row: Row) -> None:
@@ -245,19 +215,11 @@ class Decoder:
 
     def _prefill(self, slots: Sequence[int]) -> None:
         """Compute the keys and values of all prompt tokens but the last, which the next step feeds in."""
-        first = slots[0]
-        while first <= slots[-1]:
-            last, width, wanted = first, 0, 0
-            while last <= slots[-1]:  # as many neighbours as fit into one pass without much padding
-                need = len(self.active[last].prompt) - 1 - int(self._lengths_S[last])
-                wider, size = max(width, need), last + 1 - first
-                padding = wider * size - wanted - need
-                if last > first and (wider * size > _PREFILL_TOKENS or padding > _WORTH_A_PASS + wanted // 2):
-                    break
-                last, width, wanted = last + 1, wider, wanted + need
+        needs = [len(self.active[slot].prompt) - 1 - int(self._lengths_S[slot]) for slot in slots]
+        for begin, end in self._passes(needs):
+            width = max(needs[begin:end])
             for offset in range(0, width, _PREFILL_TOKENS):
-                self._prefill_pass(first, last, min(_PREFILL_TOKENS, width - offset))
-            first = last
+                self._prefill_pass(slots[begin], slots[end - 1] + 1, min(_PREFILL_TOKENS, width - offset))
 
     def _prefill_pass(self, first: int, last: int, width: int) -> None:
         starts_R = self._lengths_S[first:last].copy()

@@ -24,7 +24,7 @@ from nlac_bench.rollout.engines.filling import Filling
 from nlac_bench.rollout.engines.forms import FormTokens
 from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.batching import Batching, Job, WorkerCall
-from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
+from nlac_bench.rollout.engines.hf.decoder import Decoder
 from nlac_bench.rollout.engines.hf.loading import (
     check_layers,
     check_vocabulary,
@@ -34,6 +34,7 @@ from nlac_bench.rollout.engines.hf.loading import (
     load_tokenizer,
 )
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
+from nlac_bench.rollout.engines.hf.row import Row
 from nlac_bench.rollout.engines.hf.threads import end_idle_threads
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.tool_calls import sampled_calls

@@ -81,14 +81,20 @@ class Threads:
         self._fastest: dict[int, float] = {}
 
     @contextmanager
-    def for_step(self) -> Iterator[None]:
-        """Compute one decoding step with the chosen number, or with the number that is on trial."""
-        threads = self._on_trial() if self.adaptive else 1
-        began = self._clock()
+    def for_step(self, multiplications: int) -> Iterator[None]:
+        """Compute one decoding step; a small one with the chosen number, or with the number that is on trial.
+
+        Args:
+            multiplications: of the whole step: tokens times parameters.
+        """
+        if multiplications >= self.most * WORTH_A_THREAD or not self.adaptive:
+            with self.for_pass(multiplications):
+                yield
+            return
+        threads, began = self._on_trial(), self._clock()
         with using(threads):
             yield
-        if self.adaptive:
-            self._note(threads, self._clock() - began)
+        self._note(threads, self._clock() - began)
 
     @contextmanager
     def for_pass(self, multiplications: int) -> Iterator[None]:
