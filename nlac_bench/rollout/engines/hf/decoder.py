@@ -102,7 +102,8 @@ class Decoder:
         Further tokens are sampled while the proposed tokens equal the drawn ones. ``finish`` is set on rows
         that end.
         """
-        pieces = [[*row.tail(1), *self._proposed(row)] for row in self.active]
+        most = self._drafts.worth(len(self.active), self._overhead) if self._drafts else 0
+        pieces = [[*row.tail(1), *self._proposed(row, most)] for row in self.active]
         widths = [len(piece) for piece in pieces]
         return sum(self._sampling_pass(first, pieces[first:last]) for first, last in self._passes(widths))
 
@@ -156,12 +157,12 @@ class Decoder:
                 width, wanted = wider, wanted + need
         yield first, len(widths)
 
-    def _proposed(self, row: Row) -> list[int]:
+    def _proposed(self, row: Row, most: int) -> list[int]:
         if self._drafts is None:
             return []
         if row.filling is not None and row.filling.given:
             return list(row.filling.given)[: row.proposals()]
-        most = min(self._drafts.worth(len(self.active), self._overhead), row.proposals())
+        most = min(most, row.proposals())
         return self._drafts.propose(row.tail(drafts.CONTEXT), most) if most else []
 
     def release(self, row: Row) -> None:
