@@ -19,7 +19,7 @@ from nlac_bench.harness.measure.engines import (
     policy_replicas,
     refuse_server_options,
 )
-from nlac_bench.harness.measure.memory_estimate import MemoryEstimate, memory_estimate
+from nlac_bench.harness.measure.memory_estimate import MemoryEstimate, memory_estimate, this_machine
 from nlac_bench.harness.measure.missing import Missing, missing, missing_data
 from nlac_bench.harness.measure.new_templates import TEST_NEW, new_outline
 from nlac_bench.harness.measure.official_tasks import Sampled, needs_user, official_tasks
@@ -179,10 +179,10 @@ def estimate_of(config: RunConfig, check: Callable[[Prepared], None] = lambda pr
     # Training adds base, validation and training episodes.
     training, episodes = None, {**_NO_EPISODES, "test": count, **new}
     if config.train is not None:
-        prompt_length = episode.prompt / episode.turns
         training = training_estimate_of(
-            config, prompt_length, episode.turns, answer_tokens(config), policy_tokens(config, plan.sampled)
-        )
+            config, episode.prompt / episode.turns, episode.turns, answer_tokens(config),
+            policy_tokens(config, plan.sampled), episode.new if this_machine()[1] == "cpu" else None,
+        )  # fmt: skip
         episodes |= {
             "base": 0 if config.base else count,
             "validation": training.validations * plan.validation_tasks,
@@ -203,16 +203,16 @@ def estimate_of(config: RunConfig, check: Callable[[Prepared], None] = lambda pr
     time_from = ""
     # Conversations stay in the engine's cache, so each token of an episode is read once.
     once = measured * episode.context + composed * (reads - 1) * episode.prompt
-    once += training.read_tokens if training else 0
+    once += training.read_tokens * episode.new * episode.turns / episode.prompt if training else 0
     learned = (training.trained_tokens or 0) if training else 0
-    forward = training.forward_tokens if training else 0
+    operations = training.operations if training else 0
     if size is not None and size <= MOST_PARAMETERS and Path(model).is_dir():
         speed = measure(model, training is not None)
-        here = sampled / speed.sampled + (once + forward) / speed.read
+        here = sampled / speed.sampled + once / speed.read
         if speed.learned is not None:
-            here += (learned - forward) / speed.learned
+            here += operations / 6 / speed.learned
     elif size is not None and importlib.util.find_spec("torch") is not None:
-        here = size * (2 * (sampled + once + forward) + 6 * (learned - forward)) / operations_per_second()
+        here = size * (2 * (sampled + once) + operations) / operations_per_second()
         time_from = ", extrapolated by FLOPs from a second of matrix multiplication; sampling is slower"
     evaluated = max(count, plan.validation_tasks)
     memory = None if served else memory_estimate(config, size, episode, evaluated, learned)

@@ -40,16 +40,23 @@ class MeanEpisode:
     """Means over the sampled episodes.
 
     ``turns`` includes ``talk``, the assumed messages to the user. ``prompt`` counts the tokens of all of the
-    policy's prompts, ``context`` those of the last one, ``user`` those of the prompts of the simulated user,
-    ``answer`` those of one answer of the policy.
+    policy's prompts, ``fixed`` those of rules and instructions, which each of them begins with, ``context``
+    those of the last prompt, ``user`` those of the prompts of the simulated user, ``answer`` those of one
+    answer of the policy.
     """
 
     turns: float
     prompt: float
+    fixed: float
     context: float
     user: float
     talk: int
     answer: int
+
+    @property
+    def new(self) -> float:
+        """The tokens of a prompt that the prompt before it in the episode does not contain."""
+        return max(0.0, (self.context - self.fixed) / self.turns - self.answer)
 
 
 def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
@@ -100,7 +107,7 @@ def mean_episode(
     """
     talk = 0
     answer = min(policy_tokens(config, sampled), config.max_tokens)
-    turns = tokens_in = user_tokens = last = 0.0
+    turns = tokens_in = user_tokens = last = rules = 0.0
     for episode in sampled:
         fixed = instructions + _fixed(episode.rules, config)
         first, *later = (length / CHARS_PER_TOKEN for length in episode.observations)
@@ -115,9 +122,9 @@ def mean_episode(
             turns += 1
             user_tokens += USER_PROMPT_TOKENS if simulated and not talk else 0
             context += answer + observed
-        last += context
+        last, rules = last + context, rules + fixed
     n = len(sampled)
-    return MeanEpisode(turns / n + talk, tokens_in / n, last / n, user_tokens / n, talk, answer)
+    return MeanEpisode(turns / n + talk, tokens_in / n, rules / n, last / n, user_tokens / n, talk, answer)
 
 
 def instruction_tokens(planned: Outline, agent: Agent, engine: UnloadedEngine) -> float:

@@ -12,7 +12,7 @@ from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner.config import Budget
 from nlac_bench.learner.memory import Shape, learner_bytes
-from nlac_bench.learner.transition_cost import tokens
+from nlac_bench.learner.transition_cost import Counts, tokens
 from nlac_bench.rollout.engines.model_files import tensor_shapes
 from nlac_bench.types import Role
 
@@ -35,9 +35,9 @@ class TrainingEstimate:
     gradient_steps: int
     generated_tokens: float | None
     trained_tokens: float | None
-    """Tokens that the learner computes, with and without a gradient."""
-    forward_tokens: float
-    """Those without one."""
+    """Tokens that the learner computes, if it computes repeated beginnings again."""
+    operations: float
+    """Floating-point operations of the learner on this machine for each parameter."""
     gpu_gigabytes: dict[int, float] | None
     gpu_hours: float | None
     episodes: int
@@ -78,6 +78,7 @@ def training_estimate_of(
     turns: float,
     answer_tokens: int = ANSWER_TOKENS,
     policy_tokens: int | None = None,
+    new_tokens: float | None = None,
 ) -> TrainingEstimate:
     """The estimate for ``config``; loads no model.
 
@@ -86,6 +87,8 @@ def training_estimate_of(
         turns: mean number of turns of an episode.
         answer_tokens: mean length of an answer in any role.
         policy_tokens: that of the policy, if it differs.
+        new_tokens: tokens of a prompt that the prompt before it does not contain, if repeated beginnings are
+            computed once, as on CPUs.
     """
     method = named_agents.method(config.agent)
     settings = config.train if config.train is not None else method.config({})
@@ -95,9 +98,15 @@ def training_estimate_of(
     lengths["policy"] = min(policy_tokens or answer_tokens, most)
     cost, per_step = settings.cost(turns), settings.transitions_per_step(turns)
     sampled = tokens(cost.answers, lengths)
-    with_gradient, without_gradient = (
-        tokens(counts, lengths) + prompt * sum(counts.values()) for counts in (cost.backward, cost.forward)
-    )
+
+    def computed(counts: Counts, prompt: float) -> float:
+        return tokens(counts, lengths) + prompt * sum(counts.values())
+
+    def operations_of(prompt: float) -> float:
+        return factor * computed(cost.backward, prompt) + 2 * computed(cost.forward, prompt)
+
+    factor = 8 if settings.activation_checkpointing else 6
+    new = prompt if new_tokens is None else min(prompt, new_tokens / settings.rollouts_per_task)
     learned = {
         "steps": float(budget.amount * per_step),
         "env_steps": budget.amount / cost.env_steps,
@@ -107,14 +116,14 @@ def training_estimate_of(
     batch = settings.train_batch_size
     episodes = 0 if config.offline else math.ceil(learned * cost.played / max(1.0, turns) / batch) * batch
     validations = 1 + math.ceil(steps / settings.test_freq)
-    generated, forward = learned * sampled, learned * without_gradient
-    trained = learned * with_gradient + forward
+    generated, operations = learned * sampled, learned * operations_of(new)
+    trained = learned * (computed(cost.backward, prompt) + computed(cost.forward, prompt))
     answer = round(sampled / sum(cost.answers.values()))
     # An engine with a prefix cache reads a conversation once for all roles.
     read = learned * max(1.0, cost.played) * prompt
     counts = (episodes, validations, read)
     if size is None:
-        return TrainingEstimate(size, steps, generated, trained, forward, None, None, *counts, answer)
+        return TrainingEstimate(size, steps, generated, trained, operations, None, None, *counts, answer)
     copies, options = len(method.slots(settings)), method.learner_options(settings)
     shape = Shape.read(local_model(str(config.model)), size)
 
@@ -123,12 +132,10 @@ def training_estimate_of(
         return (sum(parts.values()) + size * ENGINE_BYTES * copies / ranks) / 1e9
 
     memory = {gpus: gigabytes(gpus) for gpus in GPUS}
-    recomputed = 8 if settings.activation_checkpointing else 6
-    operations = recomputed * with_gradient + 2 * without_gradient
-    learning = learned * operations * size / LEARNER_SHARE
+    learning = learned * operations_of(prompt) * size / LEARNER_SHARE
     flops = learning + 2 * size * (generated + read) / ENGINE_SHARE
     hours = flops / PEAK_FLOPS / 3600
-    return TrainingEstimate(size, steps, generated, trained, forward, memory, hours, *counts, answer)
+    return TrainingEstimate(size, steps, generated, trained, operations, memory, hours, *counts, answer)
 
 
 _UNITS = ((7200.0, 60.0, "min"), (2 * 86_400.0, 3600.0, "h"), (2 * 31_557_600.0, 86_400.0, "days"))
