@@ -91,8 +91,10 @@ class Learner:
         micro_batches = self._micro_batches(share.part(batch))
         for i, micro in enumerate(micro_batches):
             # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
-            # A single process, whose shard is the whole model, reduces and gathers only once.
-            now = self.mesh.size() > 1 or i == len(micro_batches) - 1
+            # A single process, whose shard is the whole model, reduces and gathers only once, unless it is to
+            # save memory.
+            last = i == len(micro_batches) - 1
+            now = self.mesh.size() > 1 or last or self.config.activation_checkpointing
             self.model.set_requires_gradient_sync(now)  # type: ignore[operator]
             self.model.set_reshard_after_backward(now)  # type: ignore[operator]
             outputs, on_device = self._forward(micro)
@@ -140,6 +142,7 @@ class Learner:
                 group["lr"] = rate
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        release_memory()
         self.step += 1
         return {"grad_norm": float(whole), "lr": lr, "skipped": float(not finite)}
 

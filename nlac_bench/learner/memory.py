@@ -138,9 +138,10 @@ def learner_bytes(
         "AdamW's moments": 8 * trained / ranks,
         "moving average": 4 * shape.parameters / ranks if learner.get("ema") else 0,
         "initial weights": narrow * shape.parameters / ranks if settings.needs_reference else 0,
-        # One process keeps the weights of all blocks gathered; several keep two blocks and the embeddings.
+        # One process keeps the weights of all blocks gathered, unless activations are computed again; several
+        # keep two blocks and the embeddings.
         "gathered weights": narrow * min(shape.parameters, shape.embeddings + 2 * shape.block)
-        if ranks > 1
+        if ranks > 1 or settings.activation_checkpointing
         else narrow * shape.parameters,
         "gathered initial embeddings": narrow * shape.embeddings if settings.kl_coef else 0,
     }
