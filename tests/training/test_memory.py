@@ -94,7 +94,8 @@ def test_a_dry_run_states_the_peak_of_a_training(
         {"env": "twenty_questions", "agent": agent, "model": str(folder), "replicas": 1, "train": train},
         "test",
     )
-    found = memory_estimate(config, 48e6, MeanEpisode(1, 100, 100, 0, 0, 100), episodes=1)
+    episode = MeanEpisode(turns=1, prompt=100, fixed=0, context=100, user=0, talk=0, answer=100)
+    found = memory_estimate(config, 48e6, episode, episodes=1)
     assert found is not None
     stated = found.engines + found.learner + found.gradient_step
     measured = peak_of_training(folder, agent, train)
@@ -123,6 +124,10 @@ def test_what_a_setting_saves_is_counted() -> None:
     assert parts(settings={"kl_coef": 0.1})["logits of a chunk"] == 3.6 * whole["logits of a chunk"]
     assert parts(settings={"lora_rank": 8})["gradients"] < 0.01 * whole["gradients"]
     assert parts(settings={"activation_checkpointing": True}).get("activations", 0) < whole["activations"] / 9
+    alone = [
+        parts(ranks=1, settings={"activation_checkpointing": on})["gathered weights"] for on in (False, True)
+    ]
+    assert alone[1] == whole["gathered weights"] < alone[0] / 4
 
 
 def test_the_shape_is_read_from_the_model_or_guessed(tmp_path: Path) -> None:
