@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nlac_bench.harness.measure.engines import engine_kind, local_model, policy_replicas
 from nlac_bench.harness.measure.sampled_episodes import MeanEpisode, answer_tokens
+from nlac_bench.harness.measure.training_estimate import ROLE_TOKENS
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner.memory import KEPT, Shape, learner_bytes
@@ -13,8 +14,6 @@ from nlac_bench.rollout.engines.hf.precision import fast_bf16
 
 PROCESS_BYTES = 450e6
 """Memory of a process without weights: Python, PyTorch, transformers and the environment."""
-ROLE_TOKENS = 300
-"""Assumed tokens of a role's instructions and of what it reads beside the state."""
 KERNEL_BYTES, MOST_KERNELS = 12e6, 50
 """On CPUs that train in bf16, oneDNN compiles matrix products for each number of tokens of a pass. Those of
 one number take 12 MB (measured with 135 million parameters). It keeps 1,024 products, about 20 for each."""

@@ -5,9 +5,11 @@ import re
 from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import get_args
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.engines import local_model
+from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner.config import Budget
@@ -25,6 +27,8 @@ LEARNER_SHARE, ENGINE_SHARE = 0.35, 0.10
 """Assumed shares of the peak in training and in generation."""
 ANSWER_TOKENS = 150
 """Assumed mean length of an answer."""
+ROLE_TOKENS = 300
+"""Assumed tokens of a role's instructions and of what it reads beside the state."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +103,16 @@ def training_estimate_of(
     cost, per_step = settings.cost(turns), settings.transitions_per_step(turns)
     sampled = tokens(cost.answers, lengths)
 
-    def computed(counts: Counts, prompt: float) -> float:
-        return tokens(counts, lengths) + prompt * sum(counts.values())
+    def prompts(length: float) -> Counts:
+        """The tokens of each role's prompts; others than the policy have instructions of their own."""
+        instructed = length + (0 if is_tiny(config.model) else ROLE_TOKENS)
+        return {role: length if role == "policy" else instructed for role in get_args(Role)}
 
-    def operations_of(prompt: float) -> float:
-        return factor * computed(cost.backward, prompt) + 2 * computed(cost.forward, prompt)
+    def computed(counts: Counts, length: float) -> float:
+        return tokens(counts, lengths) + tokens(counts, prompts(length))
+
+    def operations_of(length: float) -> float:
+        return factor * computed(cost.backward, length) + 2 * computed(cost.forward, length)
 
     factor = 8 if settings.activation_checkpointing else 6
     new = prompt if new_tokens is None else min(prompt, new_tokens / settings.rollouts_per_task)
