@@ -9,7 +9,7 @@ from nlac_bench.api.comparing import compare_sides
 from nlac_bench.api.gating import gate_sides
 from nlac_bench.cli.exit_codes import GATE_CODES
 from nlac_bench.cli.output import JsonFlag, show
-from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.folder import RunFolder, folders_of
 from nlac_bench.stats.score import PARTS, ScoreByParts, rescore
 from nlac_bench.stats.summary import summarise, summary_of
 
@@ -82,7 +82,7 @@ def compare(
       nlac-bench compare runs/react runs/act
       nlac-bench compare runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1
     """
-    sides = [[folder for folder in side.split(",") if folder] for side in folders]
+    sides = [[str(folder) for folder in folders_of(side)] for side in folders]
     if gate is not None:
         report = gate_sides(sides, gate, metric=metric, common=common)
         show(report, as_json)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json, show
+from nlac_bench.harness.runs.folder import folders_of
 from nlac_bench.leaderboards.entry import Relation
 
 Replay = Annotated[
@@ -94,7 +95,7 @@ def verify(
 
 
 def _folders(argument: str) -> list[Path]:
-    folders = [Path(part) for part in argument.split(",") if part]
+    folders = folders_of(argument)
     if not folders:
         raise ValueError(f"{argument!r} names no run folder")
     return folders

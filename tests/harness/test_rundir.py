@@ -16,7 +16,7 @@ import pytest
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.runs.episode_json import usage_from_row
-from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.folder import RunFolder, folders_of
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.seeds import Planned
 from nlac_bench.harness.runs.writer import RunWriter
@@ -352,3 +352,22 @@ def test_every_line_is_readable_by_other_tools(tmp_path: Path) -> None:
             writer.append(play(item))
     for line in (tmp_path / "run" / "episodes.jsonl").read_text("ascii").splitlines():
         json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def test_a_comma_separates_seeds_unless_it_is_in_the_name_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sweep = 'shop@{"rules": "hidden", "level": "easy"}'
+    for name in ("a", "b", f"{sweep}/nlac-0", f"{sweep}/nlac-1"):
+        (tmp_path / name).mkdir(parents=True)
+    for argument, expected in {
+        "a": ["a"],
+        "a,b": ["a", "b"],
+        "a,": ["a"],
+        ",a,,absent": ["a", "absent"],
+        f"{sweep}/nlac-0": [f"{sweep}/nlac-0"],
+        f"{sweep}/nlac-0,a,{sweep}/nlac-1": [f"{sweep}/nlac-0", "a", f"{sweep}/nlac-1"],
+        "": [],
+    }.items():
+        assert folders_of(argument) == [Path(name) for name in expected]

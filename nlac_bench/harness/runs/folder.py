@@ -37,6 +37,22 @@ from nlac_bench.untrusted import read_json
 FORMAT = 1
 
 
+def folders_of(argument: str) -> list[Path]:
+    """Return the folders of ``A1,A2``, the seeds of one algorithm.
+
+    A comma is a part of a name where that gives an existing folder: a sweep names folders after environments,
+    whose arguments are separated by commas.
+    """
+    folders, parts = [], argument.split(",")
+    while parts:
+        counts = range(len(parts), 0, -1)
+        count = next((n for n in counts if Path(",".join(parts[:n])).is_dir()), 1)
+        if name := ",".join(parts[:count]):
+            folders.append(Path(name))
+        parts = parts[count:]
+    return folders
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """A run on disk, opened for reading. Opening checks the manifest; episodes are read on request."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nlac_bench.errors import ConfigError
+from nlac_bench.harness.runs.folder import folders_of
 from nlac_bench.reports.figures.forest import forest
 from nlac_bench.reports.report.answers import comparison_answer, run_answer
 from nlac_bench.reports.report.outcomes import (
@@ -45,12 +46,12 @@ def report_of(arguments: Sequence[str]) -> ReportPage:
     Raises:
         NlacBenchError: a folder contains no run and no sweep, or is damaged; or runs cannot be compared.
     """
-    if len(arguments) == 1 and "," not in arguments[0]:
-        folder = Path(arguments[0])
+    sides = [folders_of(argument) for argument in arguments]
+    if len(sides) == 1 and len(sides[0]) == 1:
+        folder = sides[0][0]
         if (folder / COMPARISON).exists() and not (folder / "manifest.json").exists():
             return sweep_report(folder)
         return run_report(folder)
-    sides = [[Path(each) for each in argument.split(",") if each] for argument in arguments]
     if any(len(side) > 1 for side in sides) and len(sides) != 2:
         raise ConfigError(f"algorithms are compared in pairs: expected two sides, got {len(sides)}")
     return comparison_report(sides)
