@@ -82,7 +82,7 @@ def compare(
       nlac-bench compare runs/react runs/act
       nlac-bench compare runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1
     """
-    sides = [[str(folder) for folder in folders_of(side)] for side in folders]
+    sides = [folders_of(side) for side in folders]
     if gate is not None:
         report = gate_sides(sides, gate, metric=metric, common=common)
         show(report, as_json)

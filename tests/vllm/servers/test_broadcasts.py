@@ -123,7 +123,7 @@ def test_a_server_that_stops_in_a_broadcast_is_left_out_and_used_again(
     finally:
         os.killpg(pair[1].process.pid, signal.SIGCONT)
     # A server on a busy machine may need longer than one push to end what it was stopped in.
-    engine.fanouts["policy"].limit, told = 60, ""
+    engine.fanouts["policy"].limit = 60
     for version in (next(VERSIONS) for _ in range(5)):
         engine.sync(ModelSource(model), version)
         if told := capfd.readouterr().err:

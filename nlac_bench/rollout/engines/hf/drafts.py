@@ -29,7 +29,8 @@ class Drafts:
 
     def __init__(self) -> None:
         self._next: dict[tuple[int, ...], int] = {}
-        self._found, self._right = 2.0, 1.0
+        # Sampled tokens for which the table had a proposal, and those that were proposed; half at first.
+        self._proposed, self._right = 2.0, 1.0
 
     def learn(self, ids: Sequence[int], start: int, sampled: bool = False) -> None:
         """Store each token of ``ids`` from index ``start`` on under the tokens before it.
@@ -41,11 +42,11 @@ class Drafts:
             self._next.clear()
         for end in range(max(start, CONTEXT), len(ids)):
             context = tuple(ids[end - CONTEXT : end])
-            if sampled and (found := self._next.get(context)) is not None:
-                self._found, self._right = self._found + 1, self._right + (found == ids[end])
+            if sampled and (proposal := self._next.get(context)) is not None:
+                self._proposed, self._right = self._proposed + 1, self._right + (proposal == ids[end])
             self._next[context] = ids[end]
-        if self._found > MEMORY:
-            self._found, self._right = self._found / 2, self._right / 2
+        if self._proposed > MEMORY:
+            self._proposed, self._right = self._proposed / 2, self._right / 2
 
     def worth(self, rows: int, overhead: float) -> int:
         """Return the number of proposals that makes sampling fastest, at most ``MOST``.
@@ -57,7 +58,7 @@ class Drafts:
             rows: number of samples of a pass.
             overhead: number of tokens that take as long as the overhead of a pass.
         """
-        right = min(self._right / self._found, 0.99)
+        right = min(self._right / self._proposed, 0.99)
         return min(MOST, int(math.log(rows / (rows + overhead)) / math.log(right)))
 
     def propose(self, tail: Sequence[int], most: int) -> list[int]:
