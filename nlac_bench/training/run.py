@@ -54,6 +54,8 @@ OnResult = Callable[[Episode | Failure], None]
 MUCH_UNPARSEABLE = 0.2
 """Share of a role's answers that cannot be parsed, or of test episodes that do not fit into the context,
 above which ``TrainingResult.advice`` is given."""
+MUCH_INCONSISTENT = 0.1
+"""Share of backups that state another outcome than the next future, above which advice is given."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ class TrainingResult:
     """Whether any gradient was not 0."""
     overflowed: float = 0.0
     """Share of the test episodes whose conversation no longer fitted into the model's context."""
+    inconsistent: float = 0.0
+    """Share of backups that stated another outcome than the next future (``backup_outcome_changed``); mean
+    over the last quarter of the iterations."""
 
     @property
     def learned(self) -> bool:
@@ -111,6 +116,12 @@ class TrainingResult:
                 "advice: use a model with a longer context, because the conversations of "
                 f"{self.overflowed:.0%} of the test episodes did not fit into it (end_reason "
                 "context_overflow in episodes.jsonl)"
+            ]
+        if self.inconsistent > MUCH_INCONSISTENT:
+            return [
+                f"advice: use a lower --train lr, because {self.inconsistent:.0%} of the last backups "
+                "contradicted the future that they were made from (backup_outcome_changed in metrics.jsonl); "
+                "if this share grew, the model forgot how to write them"
             ]
         if self.learned and max(self.unparseable.values(), default=0.0) <= MUCH_UNPARSEABLE:
             return []
@@ -231,7 +242,7 @@ def trained(folder: Path) -> TrainingResult | None:
     overflows = tested.outcomes.end_reasons.get("context_overflow", 0)
     return TrainingResult(
         gain, rows[-1], _unparseable(rows), BudgetUse.of(run, rows[-1]), any(map(has_signal, rows)),
-        overflows / len(run.plan),
+        overflows / len(run.plan), _inconsistent(rows),
     )  # fmt: skip
 
 
@@ -243,6 +254,13 @@ def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             if name.startswith(_UNPARSEABLE):
                 results.setdefault(name.removeprefix(_UNPARSEABLE), []).append(share)
     return {role: sum(shares) / len(shares) for role, shares in results.items()}
+
+
+def _inconsistent(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Return the mean of ``backup_outcome_changed`` over the last quarter of the iterations; 0 without it."""
+    last = rows[-max(1, len(rows) // 4) :]
+    shares = [row["backup_outcome_changed"] for row in last if "backup_outcome_changed" in row]
+    return sum(shares) / len(shares) if shares else 0.0
 
 
 def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:

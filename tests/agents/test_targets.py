@@ -155,13 +155,18 @@ def test_a_compact_model_says_in_its_tokenizer_configuration_that_it_explains_ou
 def test_a_backup_has_the_outcome_of_the_next_future(
     prompts: RolePrompts, end: str, written: str, future: str
 ) -> None:
-    """Otherwise an outcome that is changed more often in one direction would be learned everywhere."""
+    """Otherwise an outcome that is changed more often in one direction would be learned everywhere.
+
+    No text is made of two: one that gives reasons for an outcome that it does not state would be learned.
+    """
     engine = Scripted(end.format(written))
     counts = RoleAnswers()
     speaker = Speaker(engine, prompts, Sampling(), Sampling(), 0, counts)
     step = replace(END, terminated=False, next_state=STATE)
-    found = asyncio.run(speaker.backup(step, "a dog?", end.format(future)))
-    assert found == prompts.parse_future(end.format(future))
+    then = prompts.parse_future(end.replace("goes", "went").replace("Yes", "No").format(future))
+    assert then is not None
+    found = asyncio.run(speaker.backup(step, "a dog?", then))
+    assert found == (prompts.parse_future(end.format(written)) if written == future else then)
     assert counts["backup/changed"] == (written != future) and counts["backup"] == 1
 
 

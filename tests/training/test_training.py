@@ -156,6 +156,26 @@ def test_a_context_that_is_too_short_is_named_instead_of_the_model() -> None:
     assert "a model with a longer context" in advice and "90% of the test episodes" in advice
 
 
+def test_backups_that_contradict_their_futures_are_named() -> None:
+    where = {"gradient_steps_total": 300, "env_steps": 64, "tokens": 0, "seconds": 1.0}
+    gain: Any = None  # not read by ``advice``
+    use = BudgetUse("steps", 300, 0)
+    assert TrainingResult(gain, where, {}, use, True, inconsistent=0.1).advice() == []
+    (advice,) = TrainingResult(gain, where, {}, use, True, inconsistent=0.28).advice()
+    assert "28% of the last backups" in advice and "lower --train lr" in advice
+
+
+@pytest.mark.slow  # it needs a whole training run
+def test_contradictions_are_counted_at_the_end_of_a_training(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    rows = list(RunFolder.open(whole).metrics())
+    changed = [{**row, "backup_outcome_changed": float(row.get("iteration") == 3)} for row in rows]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
+    result = trained(folder)
+    assert result is not None and result.inconsistent == 1.0
+
+
 @needs_a_run
 def test_validation_tasks_are_trained_on_by_nobody(whole: Path) -> None:
     learned = {json.loads(line)["task_id"] for line in (whole / "rollouts.jsonl").read_text().splitlines()}

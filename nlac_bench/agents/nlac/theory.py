@@ -112,10 +112,6 @@ class ExactPrompts:
         """Return the outcome that ``future`` names."""
         return "success" if "end: success" in future else "failure" if "end: failure" in future else None
 
-    def with_outcome(self, future: str, outcome: Outcome) -> str:
-        """Return ``future`` with ``outcome``."""
-        return future.replace(f"end: {self.outcome(future)}", f"end: {outcome}")
-
     def hashes(self) -> dict[str, str]:
         """Return an empty dictionary, since these prompts are not recorded in a run's manifest."""
         return {}

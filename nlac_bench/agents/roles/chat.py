@@ -222,13 +222,6 @@ class ChatPrompts:
             return None
         return "success" if match[1].lower() == "success" else "failure"
 
-    def with_outcome(self, future: str, outcome: Outcome) -> str:
-        """Return ``future`` with ``outcome`` as the last outcome that it names."""
-        thought, text = _split(future)
-        match = chat_answers.outcome_place(text)
-        assert match is not None, future
-        return thought + text[: match.start(1)] + outcome + text[match.end(1) :]
-
     def heard(self, action: str, state: State) -> str:
         """Return the text without thoughts if the environment has tools, else the text after ``Action:``."""
         return drop_reasoning(action) if state.tools else spoken(action)

@@ -159,12 +159,6 @@ class CompactPrompts:
             return None
         return "success" if match[1] == "success" else "failure"
 
-    def with_outcome(self, future: str, outcome: Outcome) -> str:
-        """Return ``future`` with ``outcome`` at its end."""
-        match = _END.search(future)
-        assert match is not None, future
-        return future[: match.start(1)] + outcome
-
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of the prompts and of the parsed answers for fixed inputs; see ``behaviour``.
 

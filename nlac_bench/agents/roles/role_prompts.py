@@ -121,9 +121,6 @@ class RolePrompts(Protocol):
     def outcome(self, future: str) -> Outcome | None:
         """Return the outcome that ``future`` predicts; None if it names no outcome."""
 
-    def with_outcome(self, future: str, outcome: Outcome) -> str:
-        """Return ``future`` with its outcome replaced by ``outcome``."""
-
     def hashes(self) -> dict[str, str]:
         """Return hashes that identify the prompts, for a run's manifest."""
 

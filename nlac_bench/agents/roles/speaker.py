@@ -93,9 +93,10 @@ class Speaker:
     ) -> str | None:
         """Sample d ~ B(s, a, r, s′, d′); None if the answer cannot be parsed.
 
-        d gets the outcome of d′: an episode has one outcome, whichever step it is predicted from. A model
-        that changes it in one direction only would learn that outcome everywhere, since L1 trains the
-        weights that write the next targets.
+        An episode has one outcome, whichever step it is predicted from, so d′ is returned if d states another
+        one. A model that changes the outcome in one direction only would learn that outcome everywhere, since
+        L1 trains the weights that write the next targets; and d with the outcome of d′ would contradict
+        itself.
         """
         prompts = self._prompts
         prompt = prompts.backup(transition, next_action, next_future)
@@ -107,7 +108,7 @@ class Speaker:
         if outcome is None or prompts.outcome(target) == outcome:
             return target
         self._counts["backup/changed"] += 1
-        return prompts.with_outcome(target, outcome)
+        return next_future
 
     async def explain(
         self, prompts: ExplainingPrompts, transition: Transition, ending: str, slot: Slot = "policy"

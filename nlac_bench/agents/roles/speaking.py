@@ -80,7 +80,7 @@ class Speaking:
 
     def shares(self) -> dict[str, float]:
         """Return the numbers of answers since the last call and the shares that could not be parsed, by role,
-        and the share of backups whose outcome was replaced."""
+        and the share of backups that stated another outcome than the next future."""
         metrics: dict[str, float] = {}
         for role in ROLES:
             if count := self.counts[role]:
