@@ -16,7 +16,8 @@ from nlac_bench.harness.measure.sampled_episodes import sample_episodes, scripte
 from nlac_bench.harness.measure.speed import operations_per_second
 from nlac_bench.harness.measure.training_estimate import digits, duration, training_estimate_of
 from nlac_bench.harness.measure.unloaded import UnloadedEngine
-from nlac_bench.harness.runs.configuration import RunConfig, read_config
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.stored_settings import read_config
 
 PAPER = Path(__file__).parents[2] / "configs" / "paper"
 SERVER = "http://127.0.0.1:9/v1"
