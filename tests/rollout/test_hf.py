@@ -513,6 +513,16 @@ def test_broken_weights_and_templates_are_typed_errors(make: Callable[..., HFEng
     assert error_of_logprobs(engine, sample) < 1e-4
 
 
+def test_a_prompt_without_tokens_is_refused(make: Callable[..., HFEngine], monkeypatch: Any) -> None:
+    engine = make()
+    monkeypatch.setattr(
+        engine.tokenizer, "chat_template", "{% for m in messages %}{{ m.content }}{% endfor %}"
+    )
+    with pytest.raises(NlacBenchError, match="renders the messages as no text"):
+        together(engine, [ask("")])
+    assert together(engine, [ask("2")])
+
+
 def test_a_closed_engine_says_so(make: Callable[..., HFEngine]) -> None:
     engine = make()
     run(engine.sample(ask("Guess.", max_tokens=1)))

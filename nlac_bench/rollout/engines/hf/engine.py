@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import (
     Sample,
@@ -131,7 +132,8 @@ class HFEngine(Batching):
 
         Raises:
             EngineError: the model failed (out of memory, NaN), or the engine is closed.
-            NlacBenchError: the chat template fails on the messages, or the slot has no weights yet.
+            NlacBenchError: the chat template fails on the messages or renders no text, or the slot has no
+                weights yet.
         """
         end_idle_threads()  # of a learner or a loader in the caller's thread
         job = Job(request, Future(), time.perf_counter())
@@ -204,6 +206,10 @@ class HFEngine(Batching):
         request = job.request
         self._decoder_of(request.slot)
         job.prompt = self._format.prompt_ids(request)
+        if not job.prompt:
+            raise NlacBenchError(
+                "the prompt has no tokens: the chat template renders the messages as no text"
+            )
         left = self.context - len(job.prompt)
         seed = request.seed if request.seed is not None else secrets.randbits(63)
         limit = min(left, request.sampling.max_tokens)
