@@ -210,12 +210,26 @@ def test_prompts_are_counted_with_instructions_and_template_and_answers_up_to_th
         ({"agent": "nlac", "model": "tiny", "train": {}, "base_url": SERVER}, "cannot be trained"),
         ({"agent": "tool_calling", "model": "tiny"}, "because of its chat template"),
         ({"agent": "react", "model": "tiny", "prompts": "no/such/folder"}, "no/such/folder"),
+        ({"agent": "react", "model": "m", "base_url": "http://a b/v1"}, "contains white space"),
+        ({"agent": "react", "model": "m", "base_url": "localhost:8000"}, "must begin with http"),
+        (
+            {"agent": "react", "model": "m", "base_url": SERVER, "user_model": "m", "user_base_url": "h"},
+            "base-url 'h' is not",
+        ),
     ],
 )
 def test_settings_that_run_refuses_are_refused_here(settings: dict[str, Any], said: str) -> None:
     asked = config(limit=1, **settings)
     for refused in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
         with pytest.raises(NlacBenchError, match=said):
+            refused()
+
+
+def test_a_proxy_that_run_cannot_use_is_refused_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "foo://x")
+    asked = config(limit=1, agent="react", model="m", base_url="http://server.example/v1")
+    for refused in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
+        with pytest.raises(NlacBenchError, match="unset ALL_PROXY"):
             refused()
 
 

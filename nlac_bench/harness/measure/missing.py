@@ -19,6 +19,7 @@ from nlac_bench.harness.measure.official_tasks import (
 )
 from nlac_bench.harness.runs.configuration import EngineKind, RunConfig
 from nlac_bench.harness.runs.trackers import EXTRA, tracker_names
+from nlac_bench.rollout.engines.openai.address import read_address
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 
 _HUB_TIMEOUT_S = 5.0
@@ -35,7 +36,11 @@ class Missing:
 
 
 def missing(config: RunConfig) -> list[Missing]:
-    """Return the missing requirements of ``config``. No model or data is loaded."""
+    """Return the missing requirements of ``config``. No model or data is loaded.
+
+    Raises:
+        EngineSetupError: the address of a server or a variable of a proxy or of certificates is not usable.
+    """
     results = []
     if (data := missing_data(official_tasks(config))) is not None:
         results.append(data)
@@ -78,7 +83,11 @@ def refuse_missing(config: RunConfig) -> None:
 def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> list[Missing]:
     kind = engine_kind(name, base_url, engine)
     if kind == "openai":
-        if base_url is None and not os.environ.get("OPENAI_API_KEY"):
+        if base_url is not None:
+            from nlac_bench.rollout.engines.openai.connection import Connections
+
+            Connections(read_address(base_url, flag), key="", concurrency=1)  # refuses what no run could use
+        elif not os.environ.get("OPENAI_API_KEY"):
             return [
                 Missing(
                     "an API key for OpenAI", f"set OPENAI_API_KEY, or set {flag} to the URL of another server"
