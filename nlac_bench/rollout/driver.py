@@ -109,6 +109,9 @@ class Driver:
         self.spent = Spent()
         self.stopped: str | None = None
         """Why playing stopped early: ``interrupted``, the run limit that was reached, or an error's name."""
+        self.aborting = False
+        """Whether ``abort`` is about to be called, which another thread may say. No episode then takes a
+        step, because a step that blocks the event loop's thread would delay the call."""
         self.owed: list[EpisodeSpec] = []
         """Episodes of the latest ``run`` that were planned and have neither ended nor failed."""
         self._make_env = make_env
@@ -128,6 +131,7 @@ class Driver:
     def abort(self, reason: str = "interrupted") -> None:
         """Start no further episodes and drop the running ones, which are added to ``owed``."""
         self.stop(reason)
+        self.aborting = False
         playing, self._playing = self._playing, set()
         for task in playing:  # cancel each task once: ``work`` takes a second cancellation for someone else's
             task.cancel()
@@ -275,6 +279,8 @@ class Driver:
                 else:
                     _cut(episode, turn.finish)
                 return
+            while self.aborting:
+                await asyncio.sleep(0)  # the cancellation is raised here
             try:
                 observation, reward, terminated, truncated, info = await player.step(turn.text)
             except asyncio.CancelledError as cancelled:
