@@ -9,7 +9,8 @@ import pytest
 from nlac_bench.envs.call_markers import call_marker
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines import template_trial
-from nlac_bench.rollout.engines.engine import ToolCall
+from nlac_bench.rollout.engines.chat_template import ChatFormat
+from nlac_bench.rollout.engines.engine import SampleRequest, ToolCall
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls, sampled_calls
 from nlac_bench.rollout.engines.tool_support import tool_problem
@@ -79,6 +80,9 @@ class Rendered:
     def __init__(self, template: str) -> None:
         self.chat_template = template
 
+    def __call__(self, text: str, *, add_special_tokens: bool) -> dict[str, list[int]]:
+        return {"input_ids": list(map(ord, text))}
+
     def apply_chat_template(
         self,
         messages: Sequence[Mapping[str, Any]],
@@ -102,6 +106,38 @@ def template(call: str, head: str = HEAD) -> str:
 def written(call: str, arguments: Any, call_id: str = "call00000") -> str:
     made = {"id": call_id, "type": "function", "function": {"name": "get", "arguments": arguments}}
     return template_trial.environment().from_string(call).render(call=made)
+
+
+CALLED = "{%- if message.role == 'assistant' and message.tool_calls %}"
+RESULTS = "{%- for each in messages[loop.index:] if each.role == 'tool' %}<|r>{{ each.content }}{% endfor %}"
+NO_RESULT = "{%- if message.role == 'tool' %}{% continue %}{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("each", "after"),
+    [
+        (HEAD, "<sampled><|im_end|><|im_start|>tool 41<|im_end|><|im_start|>assistant "),
+        (HEAD.replace("content", "content if message.role != 'tool' else message.content | tojson"),
+         '<sampled><|im_end|><|im_start|>tool "41"<|im_end|>'),
+        # The result follows the call in the same turn, as in Gemma 4; a tool's message alone is not written.
+        (f"{NO_RESULT}{HEAD}{CALLED}{RESULTS}{{% endif %}}", "assistant sampled<|r>41<tool_call>"),
+        (f"{HEAD}{{%- if message.role == 'tool' and loop.previtem.tool_calls is not defined %}}"
+         "{{ raise_exception('no call') }}{% endif %}", "<|im_start|>assistant sampled<tool_call>"),
+    ],
+)  # fmt: skip
+def test_the_result_of_a_sampled_call_reaches_the_prompt(each: str, after: str) -> None:
+    call = {"id": "call00000", "type": "function", "function": {"name": "get", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Q"}, {"role": "assistant", "content": "sampled", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call00000", "content": "41"},
+    ]  # fmt: skip
+    used = template(FAMILIES["Hermes"], each)
+    assert problem(used) is None
+    chat = ChatFormat(cast(Tokenizer, Rendered(used)))
+    prefix = list(map(ord, "<sampled>"))
+    ids = chat.prompt_ids(SampleRequest(messages=messages, tools=TOOLS, prefix_ids=prefix))
+    prompt = "".join(map(chr, ids))
+    assert after in prompt and prompt.count("41") == 1
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -131,6 +167,10 @@ def test_templates_that_are_refused_and_why() -> None:
             "{{ message.content }}", f"{{{{ message.content if message.role != '{role}' }}}}"
         )
         assert what in str(problem(template(hermes, silent)))
+    once = HEAD.replace(
+        "{{ message.content }}", "{{ message.content if message.role != 'tool' or not loop.last }}"
+    )
+    assert "the result of a call" in str(problem(template(hermes, once)))
     fails = "{%- if message.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}"
     assert "fails on a call and its result" in str(problem(template(hermes, fails + HEAD)))
     with pytest.raises(NlacBenchError, match="no chat template"):
