@@ -60,7 +60,10 @@ class ChatFormat:
         Raises:
             NlacBenchError: the template raised an error for the messages.
         """
-        return self._render(list(map(_for_template, messages)), tools, add_generation_prompt)
+        adapted = list(map(_for_template, messages))
+        if "<|channel|>analysis" in str(self.tokenizer.chat_template):
+            adapted = list(map(_for_channels, adapted))
+        return self._render(adapted, tools, add_generation_prompt)
 
     def later(self, messages: Messages, tools: Sequence[ToolSchema]) -> str | None:
         """Return the text that follows ``prefix_ids`` in a prompt: the messages after the last assistant's.
@@ -131,6 +134,18 @@ def _for_template(message: Mapping[str, Any]) -> Message:
             arguments = function.get("arguments")
         calls.append({**call, "function": {**function, "arguments": arguments}})
     return {**message, "tool_calls": calls}
+
+
+def _for_channels(message: Message) -> Message:
+    """Return ``message`` without thoughts in tags, for gpt-oss's template.
+
+    It writes the content of a call into the channel of the analysis, and that of a reply into the final one.
+    """
+    if message.get("role") != "assistant":
+        return message
+    thoughts, _, said = str(message.get("content") or "").rpartition("</think>")
+    analysis = thoughts.strip().removeprefix("<think>").strip() if message.get("tool_calls") else ""
+    return {**message, "content": f"{analysis}\n\n{said.strip()}".strip()}
 
 
 def _with_text_arguments(message: Message) -> Message:
