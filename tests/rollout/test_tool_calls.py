@@ -209,7 +209,7 @@ def test_what_is_no_call_stays_in_the_text(text: str) -> None:
      "<｜tool▁call▁begin｜>a", "<|tool_call_begin|>a<|tool_call_argument_begin|>", "<|python_tag|>",
      " to=functions.a<|message|>", "<|tool_call>call:a{", '<|tool_call>call:a{<|"|>',
      "<arg_key>a</arg_key>", "<tool_calls>", '{"name": ', " ", "</think>", "<|channel|>analysis<|message|>",
-     "<|channel|>final ", "<|start|>assistant"],
+     "<|channel|>final ", "<|start|>assistant", '{"name" : "', "\n  [", "<a_", "<｜", "functions.a:", "\t{"],
 )  # fmt: skip
 def test_hostile_texts_are_read_in_time(part: str) -> None:
     text = "<tool_call><function=a>" * (part[1:4] in ("par", "arg")) + part * (200_000 // len(part))
@@ -229,6 +229,46 @@ def test_several_calls_and_types_that_a_tool_declares() -> None:
     text = f"<function=get>{given}</function>"
     assert json.loads(parse_tool_calls(text, TOOLS)[1][0].arguments) == {"id": "7", "n": 7, "on": True}
     assert json.loads(parse_tool_calls(text)[1][0].arguments)["id"] == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "marker"),
+    [
+        ('I will check.\n\n{"name":"get","parameters":{"id": "7"}}', '{"name":"get","parameters":{'),
+        ('I look.\n [{"name": "get", "arguments": "{}"}]', '[{"name": "get", "arguments": "{'),
+        ('I look.\n{\n  "type": "function",\n  "name": "get",\n  "parameters": {}\n}', None),
+        ('So:\n{"type": "function", "function": {"name": "get", "arguments": {}}}', None),
+        ('So:\n[{"tool_name": "get", "parameters": {}}]', None),
+        ('Sure. functools[{"name": "get"}]', "functools["),
+        ("<TOOLCALL>[]</TOOLCALL>", "<TOOLCALL>"), ("I look.</tool_calls>", "</tool_calls>"),
+        ("<|tools_prefix|>[]<|tools_suffix|>", "<|tools_prefix|>"), ("[TOOLCALL]", "[TOOLCALL]"),
+        ("<｜tool_calls_begin｜>", "<｜tool_calls_begin｜>"), ("<|/tool_call|>", "<|/tool_call|>"),
+        ("<|tool_calls_begin|>", "<|tool_calls_begin|>"), ("<tool_call|>", "<tool_call|>"),
+        ("<|tool_call_argument_begin|>", "<|tool_call_argument_begin|>"),
+        ("<a:function_calls>", "<a:function_calls>"), ("<start_function_call>", "<start_function_call>"),
+        ('function call<|role_sep|>\n{"name": "get"', "function call<|"),
+        ('functions.get:0{"id": "7"}', "functions.get:0{"), ("to=get<|message|>{}", "to=get<|"),
+        ('```tool_code\nget(id="7")\n```', "```tool_code"), ('<a:invoke name="get">', "<a:invoke name="),
+    ],
+)  # fmt: skip
+def test_markers_of_calls(text: str, marker: str | None) -> None:
+    assert call_marker(text) == (marker or text[text.index("\n") + 1 : text.index(" {}") + 2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Your profile:\n{"name": "Ann", "address": {"city": "Rome"}}', '{"name": "Ann"}',
+        'The product:\n{"name": "Lamp", "parameters": "5 V"}', '{"Name": "Lamp", "Parameters": {"V": 5}}',
+        '{"parameters": {"V": 5}, "name": "Lamp"}', 'I would call {"name": "get", "arguments": {}}.',
+        "Is it a function call, a tool call or tool calling?", "A [tool call], a <function call>.",
+        "The tools: call us. <tools> <tool> <function> <caller> <call>", "I use functools and functions.get.",
+        "It goes to=functions, a < tool_call.", "A tool_call has <b>arguments</b>: functions.get:0 is one.",
+        "```json\n{}\n```", "[TOOLS] [CALL]", "5 <function", "", "<|prefix|>",
+    ],
+)  # fmt: skip
+def test_ordinary_speech_has_no_marker_of_a_call(text: str) -> None:
+    assert call_marker(text) is None
 
 
 WRITTEN = '<tool_call>{"name": "get", "arguments": {}}</tool_call>'
