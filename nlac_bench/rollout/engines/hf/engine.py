@@ -18,7 +18,6 @@ from nlac_bench.rollout.engines.engine import (
     Sample,
     SampleRequest,
     Slot,
-    ToolCall,
     WeightSource,
 )
 from nlac_bench.rollout.engines.filling import Filling
@@ -38,7 +37,7 @@ from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.hf.row import Row
 from nlac_bench.rollout.engines.hf.threads import end_idle_threads
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import sampled_calls
+from nlac_bench.rollout.engines.tool_calls import read_sample
 from nlac_bench.rollout.engines.weight_file import digest
 from nlac_bench.rollout.engines.weights import (
     NOISE,
@@ -268,13 +267,8 @@ class HFEngine(Batching):
         ended = bool(row.ids) and row.ids[-1] in self.end_ids
         ids = row.ids[: len(row.ids) - ended]
         text = row.sampling.cut(str(self.tokenizer.decode(ids, skip_special_tokens=True)))
-        finish = row.finish
-        calls: tuple[ToolCall, ...] = ()
-        if job.request.tools:  # the markers of calls are special tokens in some families
-            text, calls = sampled_calls(
-                text, row.sampling.cut(str(self.tokenizer.decode(ids))), job.request.tools
-            )
-            finish = "tool_calls" if calls and finish == "stop" else finish
+        text, calls = read_sample(self.tokenizer, ids, text, row.sampling, job.request.tools)
+        finish = "tool_calls" if calls and row.finish == "stop" else row.finish
         assert finish is not None
         return Sample(text, finish, job.prompt, row.ids, row.logprobs, version, usage, calls)
 
