@@ -207,12 +207,14 @@ def test_prompts_that_a_server_cuts_silently_are_noticed(tokens: Callable[[int],
         ("/openai/deployments/m?api-version=2", "/openai/deployments/m"),
     ],
 )  # fmt: skip
-def test_an_address_is_corrected(given: str, known: str) -> None:
+@pytest.mark.parametrize(("status", "message"), [(404, "Not Found"), (405, "Method Not Allowed"),
+                                               (404, "Cannot POST /model/chat/completions")])  # fmt: skip
+def test_an_address_is_corrected(given: str, known: str, status: int, message: str) -> None:
     def answer(path: str, _body: dict[str, Any]) -> Reply:
         return (
             completion("yes")
             if path.partition("?")[0] == f"{known}/chat/completions"
-            else refused("Not Found", 404)
+            else refused(message, status)
         )
 
     (sample,), server, engine = ask(answer, path=given)

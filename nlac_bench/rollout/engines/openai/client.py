@@ -164,7 +164,7 @@ class Client:
     def _another_route(self, error: ServerComplained) -> bool:
         """Try the address with or without ``/v1`` if the server does not know the route."""
         address, message = self._connections.address, error.complaint.message
-        unknown = error.complaint.status in (404, 405) and not re.search(r"\bmodel\b", message, re.I)
+        unknown = error.complaint.status in (404, 405) and not re.search(r"(?<!/)\bmodel\b", message, re.I)
         if any(self._answered.values()) or not unknown or not address.others:
             return False
         self._connections.move(address.others[0])
