@@ -325,6 +325,15 @@ def test_a_reply_that_does_not_say_why_it_ended(finish: str | None) -> None:
         ask(lambda *_: choice(message={"content": ""}, finish_reason=finish))
 
 
+def events(*chunks: dict[str, Any], done: bool = True) -> str:
+    made = [f": PROCESSING\r\n\r\ndata:{json.dumps(chunk)}\r\n\r\n" for chunk in chunks]
+    return "".join(made) + ("data: [DONE]\n\n" if done else "")
+
+
+def delta(finish: str | None = None, **parts: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": parts, "finish_reason": finish}], "usage": None}
+
+
 TOO_LONG = "This model's maximum context length is 100 tokens. However, your messages resulted in 400 tokens."
 
 
@@ -340,6 +349,17 @@ RAW = {"raw": json.dumps({"error": {"message": TOO_LONG}})}
         choice(error={"code": 400, "message": TOO_LONG}, finish_reason="error"),
         [{"error": {"code": 400, "message": TOO_LONG, "status": "INVALID_ARGUMENT"}}],
         "data: " + json.dumps({"error": {"message": TOO_LONG, "code": 400}}) + "\n\n",
+        choice(finish_reason="error") | {"error": {"code": 400, "message": TOO_LONG}},
+        choice() | {"error": {"code": 400, "message": TOO_LONG}},
+        choice(message={"content": "x", "error": {"message": TOO_LONG}}),
+        {"choices": None, "code": 20015, "message": TOO_LONG},
+        {"choices": [], "code": 20015, "message": TOO_LONG},
+        {"Error": {"Message": TOO_LONG}},
+        {"status": "error", "reason": TOO_LONG},
+        events({"message": TOO_LONG}),
+        events(delta(content="x"), {"detail": TOO_LONG}),
+        events(delta(content="x"), {**delta("error", content=""), "error": {"message": TOO_LONG}}),
+        choice(message={"content": ""}, finish_reason="context_length_exceeded"),
     ],
 )  # fmt: skip
 def test_an_error_inside_a_reply_is_read_by_the_same_rules(body: Any) -> None:
@@ -353,6 +373,9 @@ def test_an_error_inside_a_reply_is_read_by_the_same_rules(body: Any) -> None:
         ({"choices": None, "error": "something else"}, "bad_reply"),
         (choice(error={"code": 429, "message": "rate limited"}, finish_reason="error"), "rate_limit"),
         ({"detail": "queue is full"}, "rate_limit"),
+        (choice() | {"error": {"code": 429, "message": "slow down"}}, "rate_limit"),
+        (choice() | {"error": {"code": 502, "message": "Provider disconnected"}}, "server"),
+        (choice(finish_reason="rate_limit_exceeded"), "rate_limit"),
     ],
 )
 def test_a_failure_inside_a_reply_is_no_result(body: Any, kind: str) -> None:
@@ -361,13 +384,11 @@ def test_a_failure_inside_a_reply_is_no_result(body: Any, kind: str) -> None:
     assert caught.value.kind == kind
 
 
-def events(*chunks: dict[str, Any], done: bool = True) -> str:
-    made = [f": PROCESSING\r\n\r\ndata:{json.dumps(chunk)}\r\n\r\n" for chunk in chunks]
-    return "".join(made) + ("data: [DONE]\n\n" if done else "")
-
-
-def delta(finish: str | None = None, **parts: Any) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "delta": parts, "finish_reason": finish}], "usage": None}
+@pytest.mark.parametrize("empty", [None, "", {}, [], False, {"code": 0, "message": ""}])
+def test_an_empty_error_beside_an_answer_is_none(empty: Any) -> None:
+    assert ask(lambda *_: choice() | {"error": empty})[0][0].text == "hello"
+    streamed = events(delta("stop", content="hello") | {"error": empty})
+    assert ask(lambda *_: streamed)[0][0].text == "hello"
 
 
 def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
@@ -389,6 +410,26 @@ def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
         delta("stop", tool_calls=[first | {"function": CALL["function"]}, {**CALL, "index": 0, "id": "c2"}])
     )
     assert [call.id for call in ask(lambda *_: twice)[0][0].tool_calls] == ["c1", "c2"]
+
+
+def both(content: str, so_far: str, finish: str | None = None) -> dict[str, Any]:
+    message = {"role": "assistant", "content": so_far}
+    return {"choices": [{"index": 0, "delta": {"content": content}, "message": message,
+                         "finish_reason": finish}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        events(both("The ", "The "), both("22", "The 22"), both("", "The 22", "stop")),
+        events(both("", "The "), both("", "The 22", "stop")),
+        events(*({"choices": [{"message": {"content": part}}]} for part in ("The ", "22"))),
+        events(both("", "The 22", "stop")),
+        "data:\n\n" + events(delta(content="The "), delta("stop", content="22")),
+    ],
+)
+def test_a_stream_is_joined_once(text: str) -> None:
+    assert ask(lambda *_: text)[0][0].text == "The 22"
 
 
 def test_what_is_waited_for_and_the_tokens_of_a_stream_are_known_before_the_reply_ends() -> None:
@@ -433,6 +474,9 @@ def test_what_is_waited_for_and_the_tokens_of_a_stream_are_known_before_the_repl
         "data: {\n\n",
         "data: 7\n\n",
         events(delta("error", content="x")),
+        events({"choices": ["a"]}),
+        events({"choices": [{"index": []}]}),
+        events(delta(tool_calls=[{"function": "x"}, {"function": "y"}])),
     ],
 )
 def test_a_stream_that_breaks_is_a_fault(text: str) -> None:

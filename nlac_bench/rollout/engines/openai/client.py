@@ -11,7 +11,7 @@ import openai
 
 from nlac_bench.rollout.engines.backoff import TransientFault
 from nlac_bench.rollout.engines.openai.adapting import Adaptations
-from nlac_bench.rollout.engines.openai.complaint import complains, read_complaint
+from nlac_bench.rollout.engines.openai.complaint import error_in, read_complaint
 from nlac_bench.rollout.engines.openai.connection import (
     CONNECT_S,
     Connection,
@@ -262,8 +262,8 @@ class Client:
                 raise TransientFault("the reply is not valid JSON", "bad_reply") from None
             finally:
                 del self._sent[request]
-        if complains(data) or (failed := _failed_choice(data)):
-            raise ServerComplained(read_complaint(200, data if complains(data) else failed))
+        if (failed := error_in(data)) is not None:
+            raise ServerComplained(read_complaint(200, failed))
         self._answered["tools" in body] += 1
         return data
 
@@ -299,14 +299,6 @@ class Client:
                 "beginning",
                 stacklevel=2,
             )
-
-
-def _failed_choice(data: Any) -> Any:
-    """Return the error inside a choice, as gateways send it if the model fails during its answer."""
-    choices = data.get("choices") if isinstance(data, dict) else None
-    if not isinstance(choices, list):
-        return None
-    return next((c["error"] for c in choices if isinstance(c, dict) and c.get("error")), None)
 
 
 def _characters(body: Mapping[str, Any]) -> int:
