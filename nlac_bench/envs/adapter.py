@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs.docstring import own_docstring, rules
+from nlac_bench.envs.returned import check_info, check_step
 from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Info, StepResult
@@ -119,7 +120,8 @@ class PlainEnv(TextEnv):
         if self.split == "train":
             seed = int.from_bytes(sha256(task_id.encode()).digest()[:4], "big") // 2
         observation, self._first_info = self.wrapped.reset(seed=seed)
-        self._policy = str(self._first_info.get("policy", self._policy))
+        check_info(self._first_info)
+        self._policy = self._first_info.get("policy", self._policy)
         return self._text(observation)
 
     async def astep(self, action: str) -> StepResult:
@@ -137,6 +139,7 @@ class PlainEnv(TextEnv):
             kind, observation = "invalid", f"Invalid action: {error}"
             reward, terminated, truncated = 0.0, False, self._invalid_actions >= MAX_INVALID
             info = {"error": f"{type(error).__name__}: {error}"}
+        check_step(terminated, truncated, info)
         self._ended = terminated or truncated
         self._conversation += [
             {"role": "assistant", "content": action},

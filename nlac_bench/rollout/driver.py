@@ -11,6 +11,7 @@ from typing import Literal
 
 import gymnasium
 
+from nlac_bench.envs.returned import check_info, check_step
 from nlac_bench.errors import SIGNALS, EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact
 from nlac_bench.rollout.agent import Agent
@@ -255,6 +256,7 @@ class Driver:
 
     async def _play_turns(self, spec: EpisodeSpec, player: Stepper, episode: Episode) -> None:
         observation, info = await player.reset(spec.seed, spec.task_id)
+        check_info(info)
         episode.first_observation = observation
         if not episode.task_id:
             episode.task_id = str(info.get("task_id", spec.seed))
@@ -280,6 +282,7 @@ class Driver:
             except asyncio.CancelledError as cancelled:
                 cancelled.add_note(_IN_STEP)
                 raise
+            check_step(terminated, truncated, info)
             turn.observation, turn.reward = observation, float(reward)
             if not math.isfinite(turn.reward):
                 raise ValueError(
@@ -327,8 +330,6 @@ def _ends_this_task(error: BaseException) -> bool:
 def _end(episode: Episode, turn: Turn, info: Info, terminated: bool, truncated: bool) -> None:
     episode.terminated, episode.truncated = terminated, truncated
     success = info.get("success")
-    if success is not None and success not in (0, 1):
-        raise TypeError(f"info['success'] must be True, False or None, got {success!r:.80}")
     episode.success = None if success is None else bool(success)
     episode.end_reason = str(info.get("end_reason") or ("terminated" if terminated else "truncated"))
     last = {key: value for key, value in info.items() if key not in (*_HEAVY, "success", "end_reason")}
