@@ -20,6 +20,7 @@ from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.returned import check_info
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
+from nlac_bench.rollout.agent import begun
 from nlac_bench.types import Info
 
 app = typer.Typer(no_args_is_help=True)
@@ -294,7 +295,7 @@ _UNPLAYED = {
 
 async def _watch(agent: Any, env: Any, seed: int, options: dict[str, str] | None) -> None:
     observation, info = await env.areset(seed=seed, options=options)
-    actor = agent.begin(env, seed)
+    actor = begun(agent, env, seed)
     _show_start(observation, info)
     total, ended = 0.0, False
     while not ended:

@@ -14,7 +14,7 @@ import gymnasium
 from nlac_bench.envs.returned import check_info, check_step
 from nlac_bench.errors import SIGNALS, EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact
-from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.agent import Agent, begun
 from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.rollout.limits import PlayLimits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
@@ -261,11 +261,13 @@ class Driver:
         if not episode.task_id:
             episode.task_id = str(info.get("task_id", spec.seed))
         episode.info = {key: value for key, value in info.items() if key not in _HEAVY}
-        actor = self.agent.begin(player.unwrapped, spec.seed)
+        actor = begun(self.agent, player.unwrapped, spec.seed)
         total = Usage()
         while True:
             turns_before = self.spent.turns
             turn = await actor.act(observation, info)
+            if not isinstance(turn, Turn) or not isinstance(turn.text, str):
+                raise TypeError(f"act() of the agent returned {turn!r:.80}; it must be a Turn with a text")
             self.spent.turns += 1
             for role, usage in ((turn.role, turn.usage), *turn.other_usage.items()):
                 total = total + usage
