@@ -168,6 +168,17 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not missing(config(agent="oracle"))
 
 
+@pytest.mark.usefixtures("empty_machine")
+def test_a_model_folder_that_does_not_exist_is_refused_and_one_that_can_be_fetched_is_missing() -> None:
+    for refused in (missing, refuse_missing, estimate.estimate_of):
+        with pytest.raises(NlacBenchError, match="--model names the model folder /no/such, which does not"):
+            refused(config(agent="react", model="/no/such"))
+        with pytest.raises(NlacBenchError, match="--user-model names the model folder /no/such, which does"):
+            refused(config(agent="react", model="tiny", user_model="/no/such"))
+    (found,) = missing(config(agent="react", model="Qwen/Qwen2.5-7B"))
+    assert found.what == "the weights of Qwen/Qwen2.5-7B, which are not in the Hugging Face cache"
+
+
 @pytest.mark.parametrize(
     ("agent", "model", "said"),
     [
