@@ -135,7 +135,7 @@ gymnasium.register("NAME-v0", Env)
             "a dict of names and finite numbers",
         ),
         ("TextUsage", "{'success': True, 'usage': 'lots'}", "info['usage'] must be a dict of roles"),
-        ("Plain", "{'success': True, 'reward_parts': {'a': 0.5}, 3: 1, ('a', 'b'): 2}", None),
+        ("PlainInfo", "{'success': True, 'reward_parts': {'a': 0.5}, 3: 1, ('a', 'b'): 2}", None),
     ],
 )
 def test_check_refuses_what_run_cannot_store(
