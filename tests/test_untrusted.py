@@ -121,7 +121,7 @@ def test_toml_with_dots_that_are_not_in_keys_is_read(tmp_path: Path) -> None:
 MEMORY = """
 import json, resource, sys
 from pathlib import Path
-from nlac_bench.harness.runs.configuration import read_config
+from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.leaderboards.entry_file import read_entry
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in map(Path, sys.argv[1:]):

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from nlac_bench.agents.methods import Method
 from nlac_bench.agents.roles.policy_agent import PolicyActor, PolicyAgent
@@ -88,7 +88,9 @@ class ComposedAgent:
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """Return an actor for a new episode."""
-        roles = with_forms(self.roles, "filled", env.one_line)
+        # A server is not told a form's fixed words, so its model has to read them in the prompt.
+        forms: Literal["filled", "free"] = "free" if self.engine.tokenizer is None else "filled"
+        roles = with_forms(self.roles, forms, env.one_line)
         return _Actor(replace(self, roles=roles), self.policy.begin(env, seed), seed)
 
     def prompt_hashes(self) -> dict[str, str]:

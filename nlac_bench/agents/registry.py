@@ -16,10 +16,10 @@ from nlac_bench.agents.roles.chat import ChatStyle
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.styles import chat_prompts_for, prompts_for
 from nlac_bench.agents.tool_calling import ToolCallingAgent
-from nlac_bench.envs.foreign import ForeignCodeError, described, load_factory
+from nlac_bench.envs.foreign import load_factory, named
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.errors import SIGNALS, NlacBenchError, UnknownIdError
-from nlac_bench.rollout.agent import Agent
+from nlac_bench.errors import NlacBenchError, UnknownIdError
+from nlac_bench.rollout.agent import Agent, checked
 from nlac_bench.rollout.engines.engine import Engine, Sampling, tokenizer_of
 
 PLUGIN_GROUP = "nlac_bench.agents"
@@ -122,12 +122,9 @@ def plugin(point: importlib.metadata.EntryPoint) -> AgentFactory:
 
 
 def _made(factory: AgentFactory, context: AgentContext, name: str) -> Agent:
-    try:
-        return factory(context)
-    except (NlacBenchError, *SIGNALS):
-        raise
-    except BaseException as error:  # the code of another package may raise any exception
-        raise ForeignCodeError(f"the factory of agent plug-in {name!r} failed: {described(error)}") from error
+    with named(f"the factory of agent plug-in {name!r}"):
+        agent = factory(context)
+    return checked(agent, f"agent plug-in {name!r}")
 
 
 def prompt_hashes(agent: Agent) -> dict[str, str]:

@@ -8,7 +8,8 @@ from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.model_defaults import with_defaults
 from nlac_bench.harness.runs import named_agents
-from nlac_bench.harness.runs.configuration import RunConfig, read_config
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.trust import refuse_unrepeated
 
 

@@ -17,8 +17,10 @@ from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_line
 from nlac_bench.envs import registry
 from nlac_bench.envs.adapter import require_text
 from nlac_bench.envs.env_string import parse
+from nlac_bench.envs.returned import check_info
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
+from nlac_bench.rollout.agent import begun
 from nlac_bench.types import Info
 
 app = typer.Typer(no_args_is_help=True)
@@ -108,6 +110,7 @@ def show(
     require_text(env, name)
     raw = env.unwrapped
     observation, info = env.reset(seed=0)
+    check_info(info)
     signature = inspect.signature(type(raw).__init__)
     arguments = {
         p.name: None if p.default is p.empty else _plain(p.default)
@@ -272,6 +275,7 @@ def play(
 
 def _play_by_hand(env: gymnasium.Env[str, str], seed: int, options: dict[str, str] | None) -> None:
     observation, info = env.reset(seed=seed, options=options)
+    check_info(info)
     _show_start(observation, info)
     total, ended = 0.0, False
     while not ended:
@@ -291,7 +295,7 @@ _UNPLAYED = {
 
 async def _watch(agent: Any, env: Any, seed: int, options: dict[str, str] | None) -> None:
     observation, info = await env.areset(seed=seed, options=options)
-    actor = agent.begin(env, seed)
+    actor = begun(agent, env, seed)
     _show_start(observation, info)
     total, ended = 0.0, False
     while not ended:
@@ -311,7 +315,7 @@ def _show_start(observation: str, info: Info) -> None:
     if info.get("policy"):
         console.print(Panel(escape_lines(info["policy"]), title="what the agent is told"))
     if info.get("tools"):
-        names = ", ".join(tool["function"]["name"] for tool in info["tools"])
+        names = ", ".join(tool.get("function", tool)["name"] for tool in info["tools"])
         console.print(f"tools: {escape(names)}", soft_wrap=True)
     console.print(f"[cyan]{escape_lines(observation)}[/cyan]", soft_wrap=True)
 

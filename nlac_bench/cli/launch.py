@@ -15,7 +15,7 @@ from nlac_bench.cluster.launch.plan import Plan, plan
 from nlac_bench.cluster.launch.scripts import script
 from nlac_bench.cluster.launch.settings import LaunchSettings
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.harness.runs.configuration import read_config
+from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.trust import refuse_unrepeated
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs.docstring import own_docstring, rules
+from nlac_bench.envs.foreign import named
+from nlac_bench.envs.returned import check_info, check_step
 from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Info, StepResult
@@ -119,7 +121,8 @@ class PlainEnv(TextEnv):
         if self.split == "train":
             seed = int.from_bytes(sha256(task_id.encode()).digest()[:4], "big") // 2
         observation, self._first_info = self.wrapped.reset(seed=seed)
-        self._policy = str(self._first_info.get("policy", self._policy))
+        check_info(self._first_info)
+        self._policy = self._first_info.get("policy", self._policy)
         return self._text(observation)
 
     async def astep(self, action: str) -> StepResult:
@@ -137,6 +140,7 @@ class PlainEnv(TextEnv):
             kind, observation = "invalid", f"Invalid action: {error}"
             reward, terminated, truncated = 0.0, False, self._invalid_actions >= MAX_INVALID
             info = {"error": f"{type(error).__name__}: {error}"}
+        check_step(terminated, truncated, info)
         self._ended = terminated or truncated
         self._conversation += [
             {"role": "assistant", "content": action},
@@ -163,23 +167,50 @@ class PlainEnv(TextEnv):
         )
 
     def random_action(self, rng: np.random.Generator) -> str:
-        """Return the environment's own random action, or a sample of the action space, drawn with ``rng``."""
-        own = getattr(self.wrapped.unwrapped, "random_action", None)
-        if callable(own):
-            return str(own(rng))
+        """Return the environment's own random action, or a sample of the action space, drawn with ``rng``.
+
+        Raises:
+            NlacBenchError: the environment's own ``random_action`` fails, or does not return a str.
+        """
+        own = self._own("random_action")
+        if own is not None:
+            with named(f"random_action of {self.name}"):
+                action = own(rng)
+            return self._action(action, "random_action")
         self.action_space.seed(int(rng.integers(2**31)))
         return self.action_space.sample()
 
     def constant_actions(self) -> Sequence[str]:
-        """Return the environment's own list, or draws of its own random action; empty without either."""
-        own = getattr(self.wrapped.unwrapped, "constant_actions", None)
-        if callable(own):
-            return tuple(map(str, own()))
-        return self._drawn_actions() if hasattr(self.wrapped.unwrapped, "random_action") else ()
+        """Return the environment's own list, or draws of its own random action; empty without either.
+
+        Raises:
+            NlacBenchError: the environment fails, or an action is not a str.
+        """
+        own = self._own("constant_actions")
+        if own is not None:
+            with named(f"constant_actions of {self.name}"):
+                actions = list(own())
+            return tuple(self._action(action, "constant_actions") for action in actions)
+        if self._own("random_action") is None:
+            return ()
+        with named(f"{self.name}: an episode whose random actions the floor 'constant' tries"):
+            return self._drawn_actions()
 
     def close(self) -> None:
         """Close the wrapped environment."""
         self.wrapped.close()
+
+    def _own(self, method: str) -> Any:
+        """Return a method of the wrapped environment; None if it has none of that name."""
+        own = getattr(self.wrapped.unwrapped, method, None)
+        return own if callable(own) else None
+
+    def _action(self, action: object, method: str) -> str:
+        if not isinstance(action, str):
+            raise NlacBenchError(
+                f"{method} of {self.name} returned the action {action!r:.80}; it must be a str"
+            )
+        return str(action)
 
     def _text(self, observation: object) -> str:
         if not isinstance(observation, str):

@@ -1,20 +1,32 @@
 """Markers of native tool calls, as the chat templates of known model families write them.
 
 A server or a chat template that cannot read the calls of its model leaves them in the text. Such a text is an
-attempt to call a tool; it was not meant for the person in the conversation.
+attempt to call a tool; it was not meant for the person in the conversation. Ordinary speech has no markers:
+it can quote data in JSON and speak of function calls.
 """
 
 import re
 
+_SPACE = r"\s{0,20}"  # bounded, so that the search takes linear time
 _MARKER = re.compile(
-    r"</?tool_calls?>|<\|/?tool_calls?\|>|<\|tool_calls?(?:_section)?_(?:begin|end|start)\|>|<\|?tool_call\|?>"
-    r"|<function=[\w.-]+>|<function_calls?>|<\|python_(?:tag|start)\|>|\[TOOL_CALLS\]"
-    r"|<｜tool▁calls?▁(?:begin|end)｜>|<｜DSML｜\w+|<(?:minimax:)?tool_call>|<invoke name=|<arg_key>"
-    r"|<\|START_ACTION\|>|<\|action_start\|>|<start_function_call>|\bto=functions\.\w+|\Afunctools\["
+    # A tag or a special token that is named after calls of tools or functions.
+    r"(?i:<[/|｜]{0,2}(?:[\w.｜-]{1,30}[:_｜▁-])?(?:tool|function)s?[_▁-]?(?:call|prefix)[\w▁-]{0,40}[|｜]?>?)"
+    r"|\[/?TOOL_?CALLS?\]|```tool_c(?:ode|all)"
+    # Words of a format, with what follows them only in a call.
+    r"|\bfunction call ?<\||\bfunctools\[|\bfunctions\.[\w-]{1,64}:\d{1,4}\s?[{<]|\bto=functions\.\w+"
+    r"|\bto=[\w.-]{1,64} ?<\|"
+    # A line that begins with a call in JSON: a name, then parameters or arguments.
+    rf'|^[ \t]{{0,20}}(?:\[{_SPACE})?\{{{_SPACE}(?:"type"{_SPACE}:{_SPACE}"function"{_SPACE},{_SPACE})?'
+    rf'(?:"function"{_SPACE}:{_SPACE}\{{{_SPACE})?"(?:tool_)?name"{_SPACE}:{_SPACE}"[^"\n]{{1,200}}"'
+    rf'{_SPACE},{_SPACE}"(?:parameters|arguments)"{_SPACE}:{_SPACE}"?\{{'
+    # Further tags and special tokens.
+    r"|<function=[\w.-]+>|<\|python_(?:tag|start)\|>|<｜DSML｜\w+|<(?:\w{1,20}:)?invoke name=|<arg_key>"
+    r"|<\|START_ACTION\|>|<\|action_start\|>",
+    re.MULTILINE,
 )
 
 
 def call_marker(text: str) -> str | None:
     """Return the first marker of a native tool call in ``text``, or None."""
     match = _MARKER.search(text)
-    return None if match is None else match[0]
+    return None if match is None else match[0].strip()

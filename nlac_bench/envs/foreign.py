@@ -5,16 +5,21 @@ mistake in one package (an exception, ``sys.exit``, an import that never ends) d
 that lists or checks it. ``os._exit`` and a crash of the interpreter end the process.
 """
 
+import contextlib
 import importlib
 import importlib.metadata
 import threading
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
-from nlac_bench.errors import NlacBenchError, UnknownIdError
+from nlac_bench.errors import SIGNALS, NlacBenchError, UnknownIdError
 
 LOAD_S = 120.0
 """Seconds that the import of a plug-in may take."""
+
+_PACKAGE = Path(__file__).parents[1]
 
 T = TypeVar("T")
 
@@ -54,6 +59,28 @@ def bounded(call: Callable[[], T], seconds: float) -> T:
 def described(error: BaseException) -> str:
     """Return the type and message of ``error`` on one line of at most 500 characters."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:500]
+
+
+@contextlib.contextmanager
+def named(what: str) -> Iterator[None]:
+    """Raise what the block raises as a ``ForeignCodeError`` that begins with ``what`` and names the line.
+
+    Signals and errors of this package, whose messages are complete, are raised as they are.
+    """
+    try:
+        yield
+    except (NlacBenchError, *SIGNALS):
+        raise
+    except BaseException as error:  # the code of another package may raise any exception
+        raise ForeignCodeError(f"{what} failed: {described(error)}{_place(error)}") from error
+
+
+def _place(error: BaseException) -> str:
+    """Return the file and line of the other package in which ``error`` was raised; empty without one."""
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__) if _PACKAGE not in Path(f.filename).parents
+    ]
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
 def load(point: importlib.metadata.EntryPoint) -> Any:

@@ -9,21 +9,28 @@ them escapes them.
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     JsonValue,
     ModelWrapValidatorHandler,
-    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
 from nlac_bench.agents.names import FLOORS
-from nlac_bench.harness.runs.folder import label_of
+from nlac_bench.leaderboards.entry_part import (
+    Amount,
+    Bounds,
+    Count,
+    EntryPart,
+    Id,
+    Name,
+    Rate,
+    Sha256,
+    Text,
+)
+from nlac_bench.leaderboards.subject import Subject, Tokens
 from nlac_bench.stats.seed_errors import is_approximate
 from nlac_bench.types import SHAPED
 
@@ -40,27 +47,6 @@ State: TypeAlias = Literal["scored", "unscored", "content_filter", "infra", "owe
 Relation: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
 """Relation of the submitter to the model, in the words of Every Eval Ever 0.3 (``evaluator_relationship``).
 """
-
-Name: TypeAlias = Annotated[str, StringConstraints(max_length=500)]
-Text: TypeAlias = Annotated[str, StringConstraints(max_length=4_000)]
-Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,159}$")]
-Sha256: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
-Amount: TypeAlias = Annotated[float, Field(ge=0)]
-Rate: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-Bounds: TypeAlias = tuple[float, float]
-"""A 95 % confidence interval."""
-
-
-class EntryPart(BaseModel):
-    """Base class of all parts of an entry: immutable, with strict types and without unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-def _without(content: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Leave out fields that earlier versions did not have, so that ids of entries without them stay."""
-    return {name: value for name, value in content.items() if name not in names or value is not None}
 
 
 class Limits(EntryPart):
@@ -105,91 +91,6 @@ class BoardKey(EntryPart):
                 "boards take no shaped rewards, which are for training: measure with the original"
             )
         return reward
-
-
-class Tokens(EntryPart):
-    """Calls and tokens of one role; ``cost`` is in US dollars (0 if the price is unknown)."""
-
-    calls: Count
-    prompt_tokens: Count
-    completion_tokens: Count
-    cost: Amount
-    seconds: Amount
-
-
-class TrainingCost(EntryPart):
-    """The cost of the training of one seed, up to its end (``chosen_step`` is the tested checkpoint's)."""
-
-    seed: int
-    gradient_steps: Count
-    environment_steps: Count
-    generated_tokens: Count
-    seconds: Amount
-    tokens_by_role: dict[Name, Tokens] = Field(max_length=200)
-    chosen_step: Count | None
-    base_success: Rate | None
-    """Success of the untrained model on the same tasks and seeds."""
-    weights_sha256: Sha256 | None = None
-    """The hash of the tested weights, as in ``Weights``; None in entries of earlier versions."""
-
-    @model_serializer(mode="wrap")
-    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), "weights_sha256")
-
-
-class Training(EntryPart):
-    """How a subject was trained: one ``TrainingCost`` per seed."""
-
-    method: Name
-    budget: Name | None
-    settings: dict[Name, JsonValue] = Field(default_factory=dict, max_length=500)
-    offline: bool = False
-    runs: list[TrainingCost] = Field(min_length=1, max_length=1_000)
-
-
-class MadeBy(EntryPart):
-    """The training run of which a model is a checkpoint. The run's own entry has the same hash."""
-
-    agent: Name
-    env: Name
-    model: Name
-    seed: int | None
-    manifest_sha256: Sha256
-
-
-class Weights(EntryPart):
-    """The weights in a model's folder, whose name does not identify them."""
-
-    sha256: Sha256
-    run: MadeBy | None
-
-
-class Subject(EntryPart):
-    """Who was measured: an agent, its model and prompts, and how it was trained."""
-
-    agent: Name
-    model: Name | None = None
-    revision: Name | None = None
-    engine: Name | None = None
-    prompts: dict[Name, Name] = Field(default_factory=dict, max_length=500)
-    temperature: Amount | None = None
-    max_tokens: Count | None = None
-    worlds: list[int] | None = Field(None, max_length=1_000)
-    training: Training | None = None
-    weights: Weights | None = None
-    refine: Count | None = None
-    """How often each action was refined before it was played."""
-    best_of: Count | None = None
-    """The number of actions of which the best was played."""
-
-    @property
-    def label(self) -> str:
-        """The agent with what played beside its policy, such as ``nlac + refine 2``."""
-        return label_of(vars(self))
-
-    @model_serializer(mode="wrap")
-    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), "weights", "refine", "best_of")
 
 
 class WrongOutcomeError(Exception):

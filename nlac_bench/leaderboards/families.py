@@ -17,8 +17,9 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError, model_validator
 
-from nlac_bench.leaderboards.entry import Entry, EntryPart, Id, Kind, Name
+from nlac_bench.leaderboards.entry import Entry, Kind
 from nlac_bench.leaderboards.entry_file import EntryError, explained, file_content
+from nlac_bench.leaderboards.entry_part import EntryPart, Id, Name
 
 FAMILIES = "families.toml"
 """The file's name in the folder of the entries."""

@@ -23,14 +23,11 @@ from nlac_bench.leaderboards.entry import (
     RunProvenance,
     Simulator,
     State,
-    Subject,
     TaskOutcome,
-    Tokens,
-    Training,
-    TrainingCost,
 )
 from nlac_bench.leaderboards.entry_file import EntryError, canonical
 from nlac_bench.leaderboards.numbers import failed_if_missing
+from nlac_bench.leaderboards.subject import Subject, Tokens, Training, TrainingCost
 from nlac_bench.stats.outcomes import Outcomes, outcomes_of
 from nlac_bench.training.curve import latest, tested_weights
 from nlac_bench.training.untrained import BASE

@@ -14,20 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.leaderboards.entry import (
-    BoardKey,
-    Curve,
-    CurvePoint,
-    Entry,
-    RunOutcomes,
-    Source,
-    Subject,
-    TaskOutcome,
-    Training,
-    TrainingCost,
-)
+from nlac_bench.leaderboards.entry import BoardKey, Curve, CurvePoint, Entry, RunOutcomes, Source, TaskOutcome
 from nlac_bench.leaderboards.entry_file import sealed
 from nlac_bench.leaderboards.numbers import numbers_of, stated_numbers
+from nlac_bench.leaderboards.subject import Subject, Training, TrainingCost
 from nlac_bench.leaderboards.submit import write_entries
 
 KEPT_VERSION = "0"

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from nlac_bench.leaderboards.entry import Bounds, Entry, EpisodeCounts, Numbers, PassPowerK, RunOutcomes
+from nlac_bench.leaderboards.entry import Entry, EpisodeCounts, Numbers, PassPowerK, RunOutcomes
+from nlac_bench.leaderboards.entry_part import Bounds
 from nlac_bench.stats.intervals import Floats, Interval, rate_interval
 from nlac_bench.stats.outcomes import success_rate, task_means
 from nlac_bench.stats.passk import pass_hat_k

@@ -10,7 +10,8 @@ from itertools import combinations, repeat
 
 import numpy as np
 
-from nlac_bench.leaderboards.entry import Bounds, Entry, RunOutcomes
+from nlac_bench.leaderboards.entry import Entry, RunOutcomes
+from nlac_bench.leaderboards.entry_part import Bounds
 from nlac_bench.leaderboards.numbers import success_table
 from nlac_bench.stats.compare import compare
 from nlac_bench.stats.compare_seeds import compare_algorithms

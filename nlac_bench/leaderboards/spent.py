@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from nlac_bench.errors import ConfigError
-from nlac_bench.leaderboards.entry import Curve, Entry, Tokens, TrainingCost
+from nlac_bench.leaderboards.entry import Curve, Entry
+from nlac_bench.leaderboards.subject import Tokens, TrainingCost
 from nlac_bench.learner.config import Budget
 from nlac_bench.training.costs import BudgetUse, RunCost, learning_tokens
 from nlac_bench.training.progress import SPENT_FIELD

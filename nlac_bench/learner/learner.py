@@ -13,6 +13,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
 from nlac_bench.garbage import release_memory
@@ -90,13 +91,14 @@ class Learner:
         self.computing, referred = True, False
         micro_batches = self._micro_batches(share.part(batch))
         for i, micro in enumerate(micro_batches):
-            # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
-            # A single process, whose shard is the whole model, reduces and gathers only once, unless it is to
-            # save memory.
-            last = i == len(micro_batches) - 1
-            now = self.mesh.size() > 1 or last or self.config.activation_checkpointing
-            self.model.set_requires_gradient_sync(now)  # type: ignore[operator]
-            self.model.set_reshard_after_backward(now)  # type: ignore[operator]
+            if isinstance(self.model, FSDPModule):
+                # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard
+                # only. A single process, whose shard is the whole model, reduces and gathers only once,
+                # unless it is to save memory.
+                last = i == len(micro_batches) - 1
+                now = self.mesh.size() > 1 or last or self.config.activation_checkpointing
+                self.model.set_requires_gradient_sync(now)
+                self.model.set_reshard_after_backward(now)
             outputs, on_device = self._forward(micro)
             part, metrics = loss(outputs, on_device)
             referred |= outputs.referred
@@ -224,8 +226,8 @@ class Learner:
     def _release_gathered(self) -> None:
         """Free the weights that FSDP has gathered; after a change of its shards it must gather them again."""
         for model in (self.model, self.reference):
-            if model is not None:
-                model.reshard()  # type: ignore[operator]
+            if isinstance(model, FSDPModule):
+                model.reshard()
         release_memory()
 
     def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
@@ -330,11 +332,15 @@ class Learner:
     def _frozen(self, causal_lm: nn.Module) -> PolicyModel:
         """Return a sharded copy of the current model, the frozen reference model of the KL divergence.
 
-        It is kept in the precision in which it computes. In float32, only this rank's shards are copied:
-        until ``shard`` copies those, both models have the same weights.
+        It is kept in the precision in which it computes. On several ranks in float32, only this rank's shards
+        are copied: until ``shard`` copies those, both models have the same weights.
         """
         dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[self.config.precision]
-        shared = {id(p): nn.Parameter(p.data.to(dtype), requires_grad=False) for p in causal_lm.parameters()}
+        alone = self.mesh.size() == 1
+        shared = {
+            id(p): nn.Parameter(p.data.to(dtype, copy=alone), requires_grad=False)
+            for p in causal_lm.parameters()
+        }
         reference = PolicyModel(copy.deepcopy(causal_lm, shared)).eval()
         self._shard(reference, checkpointing=False)
         return reference

@@ -132,18 +132,20 @@ def learner_bytes(
     """
     narrow = 2 if bf16 else 4
     trained = shape.adapters(settings.lora_rank) if settings.lora_rank else shape.parameters
+    sharded = ranks > 1 or bf16  # in one process in float32, there is nothing to gather
+    # One process keeps the weights of all blocks gathered, unless activations are computed again; several
+    # keep two blocks and the embeddings.
+    gathered = shape.parameters
+    if ranks > 1 or settings.activation_checkpointing:
+        gathered = min(shape.parameters, shape.embeddings + 2 * shape.block)
     kept: dict[str, float] = {
         "fp32 master weights": 4 * shape.parameters / ranks,
         "gradients": 4 * trained / ranks,
         "AdamW's moments": 8 * trained / ranks,
         "moving average": 4 * shape.parameters / ranks if learner.get("ema") else 0,
         "initial weights": narrow * shape.parameters / ranks if settings.needs_reference else 0,
-        # One process keeps the weights of all blocks gathered, unless activations are computed again; several
-        # keep two blocks and the embeddings.
-        "gathered weights": narrow * min(shape.parameters, shape.embeddings + 2 * shape.block)
-        if ranks > 1 or settings.activation_checkpointing
-        else narrow * shape.parameters,
-        "gathered initial embeddings": narrow * shape.embeddings if settings.kl_coef else 0,
+        "gathered weights": narrow * gathered * sharded,
+        "gathered initial embeddings": narrow * shape.embeddings * sharded if settings.kl_coef else 0,
     }
     tokens = settings.row_tokens * settings.micro_rows
     block = tokens * _activations(shape, bf16)
@@ -153,8 +155,9 @@ def learner_bytes(
     logits = min(tokens * shape.vocabulary, CHUNK_LOGITS[device])
     logits *= LOGIT_BYTES["bf16" if bf16 else "fp32"][bool(settings.kl_coef)]
     head = narrow * shape.vocabulary * shape.hidden * (not settings.lora_rank)
-    # At the end of the pass: the gradient of the embeddings, its copy in FSDP's buffer, and its shard.
-    reduced = shape.embeddings * (narrow + 4 + 4 / ranks) * (not settings.lora_rank)
+    # At the end of the pass: the gradient of the embeddings; with FSDP also its copy in the buffer and its
+    # shard.
+    reduced = shape.embeddings * (narrow + (4 + 4 / ranks) * sharded) * (not settings.lora_rank)
     if activations + logits + head > reduced:
         return kept | {"activations": activations, "logits of a chunk": logits, "gradient of the head": head}
     return kept | {"reduced embeddings": reduced}

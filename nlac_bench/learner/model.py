@@ -166,9 +166,11 @@ def blocks(model: nn.Module) -> list[nn.Module]:
 def shard(
     model: PolicyModel, device_mesh: DeviceMesh, precision: Literal["fp32", "bf16"], checkpointing: bool
 ) -> None:
-    """Shard every block with FSDP2, then the whole model; the same code runs at every world size.
+    """Shard every block with FSDP2, then the whole model.
 
     Each block is moved to the mesh's device before it is sharded, so the device never holds the whole model.
+    In one process in float32 there is nothing to split or to convert, and FSDP would gather a second copy of
+    all weights, so the model is not sharded.
 
     With ``bf16`` the blocks compute in bfloat16 with float32 master weights. Gradients are reduced in
     float32, because sums of many small gradients over ranks lose precision in bf16. The scalar heads compute
@@ -179,6 +181,9 @@ def shard(
         # gradient_checkpointing_enable is the name before transformers 5.23, and is deprecated there.
         older = base.gradient_checkpointing_enable
         getattr(base, "activation_checkpointing_enable", older)({"use_reentrant": False})
+    if device_mesh.size() == 1 and precision == "fp32":
+        model.to(device_mesh.device_type)
+        return
     policy = (
         MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
         if precision == "bf16"

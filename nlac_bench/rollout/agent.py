@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import NlacBenchError, UnknownIdError
 from nlac_bench.types import Info, Turn
 
 
@@ -29,3 +30,33 @@ class Agent(Protocol):
         Args:
             seed: of the actor's random numbers.
         """
+
+
+def checked(agent: Agent, what: str) -> Agent:
+    """Return ``agent``; ``what`` names it in the error.
+
+    Raises:
+        UnknownIdError: it has no method ``begin``.
+    """
+    if not callable(getattr(agent, "begin", None)):
+        raise UnknownIdError(
+            f"the factory of {what} returned {agent!r:.80}, which is no agent: it has no method "
+            "begin(env, seed)"
+        )
+    return agent
+
+
+def begun(agent: Agent, env: TextEnv, seed: int) -> Actor:
+    """Return the actor of ``agent`` for the episode that ``env`` has begun.
+
+    Raises:
+        NlacBenchError: what ``begin`` returned has no method ``act``.
+    """
+    actor = agent.begin(env, seed)
+    if not callable(getattr(actor, "act", None)):
+        name = getattr(agent, "name", type(agent).__name__)
+        raise NlacBenchError(
+            f"begin() of agent {name!r:.80} returned {actor!r:.80}, which is no actor: it has no method "
+            "act(observation, info)"
+        )
+    return actor

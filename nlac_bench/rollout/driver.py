@@ -11,9 +11,10 @@ from typing import Literal
 
 import gymnasium
 
+from nlac_bench.envs.returned import check_info, check_step
 from nlac_bench.errors import SIGNALS, EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact
-from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.agent import Agent, begun
 from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.rollout.limits import PlayLimits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
@@ -109,6 +110,9 @@ class Driver:
         self.spent = Spent()
         self.stopped: str | None = None
         """Why playing stopped early: ``interrupted``, the run limit that was reached, or an error's name."""
+        self.aborting = False
+        """Whether ``abort`` is about to be called, which another thread may say. No episode then takes a
+        step, because a step that blocks the event loop's thread would delay the call."""
         self.owed: list[EpisodeSpec] = []
         """Episodes of the latest ``run`` that were planned and have neither ended nor failed."""
         self._make_env = make_env
@@ -128,6 +132,7 @@ class Driver:
     def abort(self, reason: str = "interrupted") -> None:
         """Start no further episodes and drop the running ones, which are added to ``owed``."""
         self.stop(reason)
+        self.aborting = False
         playing, self._playing = self._playing, set()
         for task in playing:  # cancel each task once: ``work`` takes a second cancellation for someone else's
             task.cancel()
@@ -255,15 +260,18 @@ class Driver:
 
     async def _play_turns(self, spec: EpisodeSpec, player: Stepper, episode: Episode) -> None:
         observation, info = await player.reset(spec.seed, spec.task_id)
+        check_info(info)
         episode.first_observation = observation
         if not episode.task_id:
             episode.task_id = str(info.get("task_id", spec.seed))
         episode.info = {key: value for key, value in info.items() if key not in _HEAVY}
-        actor = self.agent.begin(player.unwrapped, spec.seed)
+        actor = begun(self.agent, player.unwrapped, spec.seed)
         total = Usage()
         while True:
             turns_before = self.spent.turns
             turn = await actor.act(observation, info)
+            if not isinstance(turn, Turn) or not isinstance(turn.text, str):
+                raise TypeError(f"act() of the agent returned {turn!r:.80}; it must be a Turn with a text")
             self.spent.turns += 1
             for role, usage in ((turn.role, turn.usage), *turn.other_usage.items()):
                 total = total + usage
@@ -275,11 +283,14 @@ class Driver:
                 else:
                     _cut(episode, turn.finish)
                 return
+            while self.aborting:
+                await asyncio.sleep(0)  # the cancellation is raised here
             try:
                 observation, reward, terminated, truncated, info = await player.step(turn.text)
             except asyncio.CancelledError as cancelled:
                 cancelled.add_note(_IN_STEP)
                 raise
+            check_step(terminated, truncated, info)
             turn.observation, turn.reward = observation, float(reward)
             if not math.isfinite(turn.reward):
                 raise ValueError(
@@ -327,8 +338,6 @@ def _ends_this_task(error: BaseException) -> bool:
 def _end(episode: Episode, turn: Turn, info: Info, terminated: bool, truncated: bool) -> None:
     episode.terminated, episode.truncated = terminated, truncated
     success = info.get("success")
-    if success is not None and success not in (0, 1):
-        raise TypeError(f"info['success'] must be True, False or None, got {success!r:.80}")
     episode.success = None if success is None else bool(success)
     episode.end_reason = str(info.get("end_reason") or ("terminated" if terminated else "truncated"))
     last = {key: value for key, value in info.items() if key not in (*_HEAVY, "success", "end_reason")}

@@ -88,6 +88,7 @@ def graceful_interrupt(driver: "Driver", grace: float = 30.0) -> Iterator[None]:
 
     def answer(count: int) -> str:
         if count > 1:
+            driver.aborting = True
             return "stopping now"
         running = (
             "1 running episode has" if driver.running == 1 else f"{driver.running} running episodes have"

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nlac_bench.harness.measure.prepare import outline
-from nlac_bench.harness.runs.configuration import ConfigError, RunConfig, read_config
+from nlac_bench.harness.runs.configuration import ConfigError, RunConfig
 from nlac_bench.harness.runs.lines import make_folder
+from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.trust import as_options, to_repeat
 from nlac_bench.sweep.file import check_sweep
 from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder

@@ -40,7 +40,7 @@ from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.training.costs import BudgetUse
-from nlac_bench.training.curve import TESTED, tested_weights
+from nlac_bench.training.curve import TESTED, rows_of, tested_weights
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.prepare import make_training, trainable_engine
 from nlac_bench.training.progress import has_signal
@@ -117,19 +117,20 @@ class TrainingResult:
                 f"{self.overflowed:.0%} of the test episodes did not fit into it (end_reason "
                 "context_overflow in episodes.jsonl)"
             ]
+        advice = []
         if self.inconsistent > MUCH_INCONSISTENT:
-            return [
+            advice.append(
                 f"advice: use a lower --train lr, because {self.inconsistent:.0%} of the last backups "
                 "contradicted the future that they were made from (backup_outcome_changed in metrics.jsonl); "
                 "if this share grew, the model forgot how to write them"
-            ]
-        if self.learned and max(self.unparseable.values(), default=0.0) <= MUCH_UNPARSEABLE:
-            return []
-        return [
-            "advice: use a model that follows instructions better, easier tasks, or, if answers were "
-            "truncated, longer ones (--train max_response_length=N); answers.jsonl contains a sample of the "
-            "roles' answers, rollouts.jsonl the policy's"
-        ]
+            )
+        if not self.learned or max(self.unparseable.values(), default=0.0) > MUCH_UNPARSEABLE:
+            advice.append(
+                "advice: use a model that follows instructions better, easier tasks, or, if answers were "
+                "truncated, longer ones (--train max_response_length=N); answers.jsonl contains a sample of "
+                "the roles' answers, rollouts.jsonl the policy's"
+            )
+        return advice
 
     def to_json(self) -> dict[str, Any]:
         """Return the base, gain and cost; part of the object that ``--json`` prints."""
@@ -233,7 +234,7 @@ def trained(folder: Path) -> TrainingResult | None:
     if not (folder / BASE / "manifest.json").exists():
         return None
     run = RunFolder.open(folder)
-    rows = [row for row in run.metrics() if row["kind"] == "iteration"]
+    rows = rows_of(run, "iteration")
     if not rows or run.owed():
         return None
     # Tasks that a content filter stopped have no score, and resuming the run would not change that.

@@ -59,6 +59,15 @@ def asked(style: ChatPrompts) -> dict[str, Prompt]:
         ("Optimal: yes/no", None),
         ("Optimal: **yes** or **no**", None),
         ("Optimal: yes\nOptimal: no", None),
+        ("Optimal: __no__", False),
+        ("__Optimal:__ yes", True),
+        ("Optimal: _yes_ or _no_", None),
+        ("Optimal: yes (if nothing is better) or no", None),
+        ("Optimal: yes if it is optimal, no otherwise", None),
+        ("Optimal: yes if it is optimal; otherwise no", None),
+        ("Optimal: no, because it is not a yes or no question", False),
+        ("Optimal: yes, it is a yes-or-no question", True),
+        ("Optimal: nope", None),
         ("Optimal: maybe", None),
         ("The action is optimal.", None),
         ("", None),
@@ -76,6 +85,7 @@ def test_verdicts(written: str, optimal: bool | None) -> None:
         ("Outcome: `failure`", "failure"),
         ("**Outcome**: **Success**.", "success"),
         ("# Outcome - failure", "failure"),
+        ("Outcome: _failure_", "failure"),
         ("Outcome: success or failure", None),
         ("Outcome: success\nOutcome: failure", None),
         ("Outcome: a success for all", None),
@@ -94,6 +104,7 @@ def test_outcomes(written: str, outcome: str | None) -> None:
         ("Why: so\nBest: 2", 1),
         ("Best: **2**", 1),
         ("**Best**: 1.", 0),
+        ("Best: __2__", 1),
         ("Best: 1 or 2", None),
         ("Best: 1, 2", None),
         ("Best: the candidate's number", None),
@@ -157,10 +168,28 @@ def test_calls_in_reacts_form_are_not_said_to_the_user(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["", "Thought: so", "Thought: so\nAction:", "Action: …", "Action: <the action>", "It is rude."]
+    "written",
+    [
+        "",
+        "Thought: so",
+        "Thought: so\nAction:",
+        "Action: …",
+        "Action: <the action>",
+        "Action: **<the action>**",
+        "Action: `<the action>`.",
+        "Action: {action}",
+        "It is rude.",
+    ],
 )
 def test_without_an_action_nothing_is_refined(written: str) -> None:
     assert CHAT.parse_refined(written) is None
+
+
+@pytest.mark.parametrize(
+    "action", ["[rock]", "**[rock]**", "{1, 2}", '{"name": "get", "arguments": {}}', "<5 m"]
+)
+def test_actions_in_brackets_are_no_placeholders(action: str) -> None:
+    assert CHAT.parse_refined(f"Thought: so\nAction: {action}") is not None
 
 
 def test_a_refined_action_has_the_form_of_the_policys_prompt(tmp_path: Path) -> None:
@@ -196,7 +225,7 @@ def test_copies_of_a_prompt_are_unreadable() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [" ", "*", "`", "\n", "Optimal: ", "\nOutcome:", "Action: ", "\nAction:", "> "]
+    "part", [" ", "*", "_", "`", "\n", "Optimal: ", "\nOutcome:", "Action: ", "\nAction:", "> "]
 )
 def test_reading_takes_linear_time(part: str) -> None:
     text = part * (19_000 // len(part))

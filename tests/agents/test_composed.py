@@ -15,7 +15,7 @@ from nlac_bench.agents.composed import ComposedAgent
 from nlac_bench.agents.methods import BUILT_IN, Method
 from nlac_bench.agents.prompts import PACKAGED
 from nlac_bench.agents.registry import AgentContext, make
-from nlac_bench.agents.roles.chat import ChatPrompts
+from nlac_bench.agents.roles.chat import EXAMPLE, ChatPrompts
 from nlac_bench.agents.roles.compact import ACT, CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.errors import ConfigError, DataError, NlacBenchError
@@ -220,7 +220,10 @@ def test_prompted_agents_are_refined(name: str) -> None:
     system = str(engine.requests[0].messages[0]["content"])  # type: ignore[index]
     plain, _ = prompted(name, lambda r: "11")
     assert plain.success and PACKAGED.fill(f"{name}_plain", policy="") in system
-    assert {r.sampling.temperature for r in engine.requests if r.role != "policy"} == {0.0}
+    asked = [r for r in engine.requests if r.role != "policy"]
+    assert {r.sampling.temperature for r in asked} == {0.0}
+    # This engine has no tokenizer, like a server: the prompts say in which form to answer.
+    assert all(r.form is None and EXAMPLE in str(r.messages[-1]["content"]) for r in asked)  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from nlac_bench.learner.batch import TokenBatch, TokenSequence, one_a_row
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.learner.outputs import Metrics, Outputs
+from nlac_bench.learner.whole import full_tensor
 from tests.baselines import signal_env
 from tests.baselines.test_parts import make
 from tests.learner.rank_steps import pacs
@@ -38,7 +39,7 @@ def dpo(totals_2: Tensor) -> Tensor:
 
 def gradient(learner: Learner) -> Tensor:
     found: list[Any] = [p.grad for p in learner.parameters if p.grad is not None]
-    return torch.cat([grad.full_tensor().flatten() for grad in found])
+    return torch.cat([full_tensor(grad).flatten() for grad in found])
 
 
 def in_one_graph(

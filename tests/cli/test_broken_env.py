@@ -62,9 +62,23 @@ def test_an_environment_that_fails_before_anything_is_written_exits_with_2(
 ) -> None:
     done = call(*command, broken)
     assert done.returncode == 2 and not done.stdout, done
-    assert "error: unexpected" in done.stderr and "the traceback shows where" in done.stderr
-    assert f"{broken.split(':', maxsplit=1)[0]}.py" in done.stderr and "╭" not in done.stderr
+    module = broken.split(":", maxsplit=1)[0]
+    if "--dry-run" in command:
+        assert done.stderr.startswith(f"error: {broken}: ") and done.stderr.count("\n") == 1
+        assert f"({module}.py, line " in done.stderr
+    else:
+        assert "error: unexpected" in done.stderr and "the traceback shows where" in done.stderr
+    assert f"{module}.py" in done.stderr and "╭" not in done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "broken", [RAISES, ("BEGIN", "raise ValueError('no licence')")], indirect=True, ids=["runtime", "value"]
+)
+def test_a_dry_run_of_a_floor_names_the_environment_that_fails(broken: str) -> None:
+    done = call("run", "--env", broken, "--agent", "random", "--dry-run")
+    assert done.returncode == 2 and done.stderr.startswith(f"error: {broken}: ")
+    assert "no licence" in done.stderr and done.stderr.count("\n") == 1
 
 
 UNUSABLE = {

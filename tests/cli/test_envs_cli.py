@@ -129,7 +129,13 @@ gymnasium.register("NAME-v0", Env)
     [
         ("TextSuccess", "{'success': 'yes'}", "must be True, False or None, got 'yes'"),
         ("Dated", "{'success': True, 'when': datetime.date(2026, 1, 1)}", "is a date, which JSON cannot"),
-        ("Plain", "{'success': True}", None),
+        (
+            "TextParts",
+            "{'success': True, 'reward_parts': {'a': 'high'}}",
+            "a dict of names and finite numbers",
+        ),
+        ("TextUsage", "{'success': True, 'usage': 'lots'}", "info['usage'] must be a dict of roles"),
+        ("PlainInfo", "{'success': True, 'reward_parts': {'a': 0.5}, 3: 1, ('a', 'b'): 2}", None),
     ],
 )
 def test_check_refuses_what_run_cannot_store(
@@ -142,6 +148,27 @@ def test_check_refuses_what_run_cannot_store(
     (last,) = [c for c in report["checks"] if c["name"] == "a run stores an episode"]
     assert (code, report["holds"]) == ((0, True) if said is None else (1, False))
     assert last["ok"] is (said is None) and (said or "") in last["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "tools", "said"),
+    [
+        ("TextTools", "'get'", "info['tools'] must be a list of tools"),
+        ("Tools", "[{'name': 'get'}, {'function': {'name': 'put'}}]", None),
+    ],
+)
+def test_tools_are_shown_if_they_are_tools(
+    name: str, tools: str, said: str | None, tmp_path: Path, monkeypatch: Any
+) -> None:
+    source = PLAIN_SOURCE.replace('return "hi", {}', f'return "hi", {{"tools": {tools}}}')
+    (tmp_path / f"{name.lower()}.py").write_text(source.replace("{INFO}", "{}").replace("NAME", name))
+    monkeypatch.syspath_prepend(tmp_path)
+    shown = called("envs", "show", f"{name.lower()}:{name}-v0")
+    assert shown.exit_code == (0 if said is None else 2) and "Traceback" not in shown.output
+    assert (said or "tools: get, put") in shown.output
+    watched = called("play", f"{name.lower()}:{name}-v0", "--agent", "random")
+    assert watched.exit_code == shown.exit_code and (said or "tools: get, put") in watched.output
+    assert checked(f"{name.lower()}:{name}-v0")[0] == (0 if said is None else 1)
 
 
 def test_a_wrong_end_reason_is_answered_with_the_right_ones(tmp_path: Path, monkeypatch: Any) -> None:

@@ -86,9 +86,24 @@ def test_doctor_lists_problems_and_what_to_do() -> None:
     assert "lacks 'm'; it has other, another" in found["problems"][0] and found["overflow"] is None
 
 
+@pytest.mark.parametrize(("known", "models"), [("/api/v1", ["m"]), ("/elsewhere", [])])
+def test_doctor_asks_for_the_models_at_the_address_that_answers(known: str, models: list[str]) -> None:
+    def answer(path: str, _body: dict[str, Any]) -> Reply:
+        return completion("yes") if path == f"{known}/chat/completions" else (404, {"detail": "Not Found"})
+
+    server = FaultServer(answer)
+    server.models, server.models_at = {"data": [{"id": "m", "context_length": 2048}]}, f"{known}/models"
+    with server.in_thread():
+        given = server.url.replace("/v1", "/api")
+        found = one_json(call("doctor", "--base-url", given, "--model", "m", "--json"))
+    assert found["ok"] is bool(models) and found["models"] == models
+
+
 def test_doctor_of_a_server_that_cannot_be_used() -> None:
     found, code, _ = doctor(lambda *_: (401, {"error": {"message": "who are you?"}}))
     assert (code, found["ok"]) == (1, False) and "who are you?" in found["problems"][0]
+    found, code, _ = doctor(lambda *_: "<!doctype html><html></html>")
+    assert (code, found["ok"]) == (1, False) and "check the path in --base-url" in found["problems"][0]
     for wrong, says in (
         (("--base-url", "http://x/v1"), "needs --model"),
         (("--base-url", "http://x y/v1", "--model", "m"), "white space"),

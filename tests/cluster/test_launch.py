@@ -24,7 +24,7 @@ from nlac_bench.cluster.launch.plan import Command, Plan, plan
 from nlac_bench.cluster.launch.scripts import script
 from nlac_bench.cluster.launch.settings import LaunchSettings
 from nlac_bench.errors import ConfigError
-from nlac_bench.harness.runs.configuration import read_config
+from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.learner.memory import Shape, learner_bytes
 from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, flags
 from tests.cli.command import nlac_bench, one_json

@@ -235,6 +235,47 @@ def test_floors_use_the_random_action_of_an_own_environment() -> None:
     assert CountDown().constant_actions() == () and PlainEnv(Echo(), "echo").constant_actions() == ()
 
 
+class Wrong(Echo):
+    def random_action(self) -> str:
+        return "red"
+
+
+class Fails(Echo):
+    def random_action(self, rng: np.random.Generator) -> str:
+        raise ValueError("no idea")
+
+
+class Nothing(Echo):
+    def random_action(self, rng: np.random.Generator) -> None:
+        """Returns nothing."""
+
+    def constant_actions(self) -> list[str | None]:
+        return ["red", None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (Wrong, "random_action of own failed: TypeError: .*takes 1 positional argument but 2 were given"),
+        (Fails, r"random_action of own failed: ValueError: no idea \(test_adapter.py, line"),
+        (Nothing, "_actions? of own returned the action None; it must be a str"),
+    ],
+)
+def test_a_random_action_that_fails_or_returns_no_text_is_named(kind: type[Echo], said: str) -> None:
+    env = PlainEnv(kind(), "own")
+    env.reset(seed=0)
+    for play_it in (lambda: env.random_action(np.random.default_rng(0)), env.constant_actions):
+        with pytest.raises(NlacBenchError, match=said):
+            play_it()
+
+
+def test_what_is_called_random_action_and_is_no_method_is_not_used() -> None:
+    env = Echo()
+    env.random_action = "red"  # type: ignore[attr-defined]
+    plain = PlainEnv(env, "own")
+    assert plain.constant_actions() == () and plain.random_action(np.random.default_rng(0)) != "red"
+
+
 def test_a_text_env_without_a_split_is_refused_for_training() -> None:
     class Unsplit(TextEnv):
         """Has one split."""

@@ -353,8 +353,72 @@ def test_a_plain_gymnasium_environment_is_checked_for_what_it_promises() -> None
     results = check(Foreign)
     assert not failed(results)
     applicable = [result.name for result in results if result.passed]
-    assert applicable == ["spaces", "gymnasium check_env", "seeding", "global random state", "fuzz",
+    assert applicable == ["spaces", "gymnasium check_env", "seeding", "global random state", "info", "fuzz",
                           "AsyncVectorEnv", "RecordEpisodeStatistics"]  # fmt: skip
+
+
+class Returns(Foreign):
+    """Its last step returns ``ended`` and ``info``."""
+
+    ended: Any = True
+    info: Any = None
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        observation, reward, ended, truncated, info = super().step(action)
+        return observation, reward, self.ended if ended else False, truncated, self.info if ended else info
+
+
+def checked(names: list[str], monkeypatch: pytest.MonkeyPatch, *returned: Any) -> dict[str, CheckResult]:
+    """Make the checks ``names`` of an environment whose last step returns ``returned``."""
+    monkeypatch.setattr(conformance, "CHECKS", {name: CHECKS[name] for name in names})
+    ended, info = returned
+    return {each.name: each for each in check(type("Env", (Returns,), {"ended": ended, "info": info}))}
+
+
+@pytest.mark.parametrize(
+    ("ended", "info", "said"),
+    [
+        ("yes", {}, "terminated='yes'; it must be True or False"),
+        (1, {}, "terminated=1; it must be True or False"),
+        (True, None, "returned the info None; it must be a dict"),
+        (True, {"success": "yes"}, "info['success'] must be True, False or None"),
+        (True, {"reward_parts": {"a": "high"}}, "info['reward_parts'] must be a dict of names and finite"),
+        (True, {"reward_parts": {"a": float("nan")}}, "info['reward_parts']"),
+        (True, {"reward_parts": {"a": 10**400}}, "info['reward_parts']"),
+        (True, {"reward_parts": {1: 1.0}}, "info['reward_parts']"),
+        (True, {"reward_parts": [1.0]}, "info['reward_parts']"),
+        (True, {"tools": [{"function": "get"}]}, "info['tools'] must be a list of tools"),
+        (True, {"policy": None}, "info['policy'] must be a str, got None"),
+        (True, {"examples": ["hi"]}, "info['examples'] must be a list of messages"),
+        (True, {"usage": {"user": {"tokens": 3}}}, "info['usage'] must be a dict of roles"),
+        (np.True_, {3: 1, ("a", 1): [{4: 2}], "tools": ({"name": "get"},)}, None),
+        (True, {"reward_parts": {"a": 1, "b": np.float32(0.5)}, "usage": {"user": {"calls": 1}}}, None),
+        (True, {"reward_parts": None, "success": None, "policy": "Say it.", "examples": []}, None),
+    ],
+)
+def test_values_of_a_wrong_type_are_refused(
+    ended: Any, info: Any, said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = checked(["seeding", "info"], monkeypatch, ended, info)
+    assert found["info"].passed is (said is None) and (said or "") in found["info"].detail
+    assert said is not None or found["seeding"].passed
+
+
+NESTED: dict[str, Any] = {}
+NESTED["itself"] = NESTED
+
+
+@pytest.mark.parametrize(
+    ("info", "said"),
+    [(None, "AttributeError"), ({"n": 10**400}, "OverflowError"), (NESTED, "RecursionError")],
+)
+def test_a_vector_that_fails_is_closed_and_the_next_check_is_made(
+    info: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conformance, "CHECK_S", 100.0)  # ends a check that waits for ever
+    found = checked(["AsyncVectorEnv", "render"], monkeypatch, True, info)
+    assert found["AsyncVectorEnv"].passed is False and said in found["AsyncVectorEnv"].detail
+    assert found["render"].detail == "the environment has no render mode 'ansi'"
 
 
 def test_a_plain_gymnasium_environment_can_fail() -> None:

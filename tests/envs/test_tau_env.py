@@ -152,6 +152,7 @@ def test_pickling_in_the_middle_of_an_episode(env: TauEnv) -> None:
         '<｜DSML｜invoke name="get_user">', "<|tool_call_begin|>functions.get_user:0",
         "<|tool_call>call:get_user{}<tool_call|>",
         render_call("respond", {"content": "<|tool_call|>"}),
+        'I will check.\n\n{"name":"get_user","parameters":{"id": "7"}}',
     ],
 )  # fmt: skip
 def test_the_marker_of_a_call_that_is_not_read_is_never_said_to_the_user(env: TauEnv, text: str) -> None:

@@ -16,7 +16,8 @@ from nlac_bench.harness.measure.sampled_episodes import sample_episodes, scripte
 from nlac_bench.harness.measure.speed import operations_per_second
 from nlac_bench.harness.measure.training_estimate import digits, duration, training_estimate_of
 from nlac_bench.harness.measure.unloaded import UnloadedEngine
-from nlac_bench.harness.runs.configuration import RunConfig, read_config
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.stored_settings import read_config
 
 PAPER = Path(__file__).parents[2] / "configs" / "paper"
 SERVER = "http://127.0.0.1:9/v1"
@@ -167,6 +168,17 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not missing(config(agent="oracle"))
 
 
+@pytest.mark.usefixtures("empty_machine")
+def test_a_model_folder_that_does_not_exist_is_refused_and_one_that_can_be_fetched_is_missing() -> None:
+    for refused in (missing, refuse_missing, estimate.estimate_of):
+        with pytest.raises(NlacBenchError, match="--model names the model folder /no/such, which does not"):
+            refused(config(agent="react", model="/no/such"))
+        with pytest.raises(NlacBenchError, match="--user-model names the model folder /no/such, which does"):
+            refused(config(agent="react", model="tiny", user_model="/no/such"))
+    (found,) = missing(config(agent="react", model="Qwen/Qwen2.5-7B"))
+    assert found.what == "the weights of Qwen/Qwen2.5-7B, which are not in the Hugging Face cache"
+
+
 @pytest.mark.parametrize(
     ("agent", "model", "said"),
     [
@@ -209,12 +221,26 @@ def test_prompts_are_counted_with_instructions_and_template_and_answers_up_to_th
         ({"agent": "nlac", "model": "tiny", "train": {}, "base_url": SERVER}, "cannot be trained"),
         ({"agent": "tool_calling", "model": "tiny"}, "because of its chat template"),
         ({"agent": "react", "model": "tiny", "prompts": "no/such/folder"}, "no/such/folder"),
+        ({"agent": "react", "model": "m", "base_url": "http://a b/v1"}, "contains white space"),
+        ({"agent": "react", "model": "m", "base_url": "localhost:8000"}, "must begin with http"),
+        (
+            {"agent": "react", "model": "m", "base_url": SERVER, "user_model": "m", "user_base_url": "h"},
+            "base-url 'h' is not",
+        ),
     ],
 )
 def test_settings_that_run_refuses_are_refused_here(settings: dict[str, Any], said: str) -> None:
     asked = config(limit=1, **settings)
     for refused in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
         with pytest.raises(NlacBenchError, match=said):
+            refused()
+
+
+def test_a_proxy_that_run_cannot_use_is_refused_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "foo://x")
+    asked = config(limit=1, agent="react", model="m", base_url="http://server.example/v1")
+    for refused in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
+        with pytest.raises(NlacBenchError, match="unset ALL_PROXY"):
             refused()
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from nlac_bench.agents.methods import BUILT_IN, effective
 from nlac_bench.errors import ConfigError
-from nlac_bench.harness.runs.configuration import RunConfig, read_config
+from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.seeds import Planned
+from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.sweep.file import check_sweep, read_sweep
 from tests.cli.command import call

@@ -31,6 +31,19 @@ def constant(context):
 
 def exits(context):
     raise SystemExit(3)
+
+class Other:
+    def __init__(self, context): pass
+
+def nothing_made(context):
+    return None
+
+class Begins(Other):
+    def begin(self, env, seed): return 5
+
+class Acts(Begins):
+    def begin(self, env, seed): return self
+    async def act(self, observation, info): return "yes"
 """
 ENV = 'math500_hard@{"level": 1}'
 
@@ -101,7 +114,9 @@ lr = 1e-5
     [
         ("five", "is a int; it must be a Method"),
         ("nothing", "has no attribute 'nothing'"),
-        ("exits", "SystemExit: 3"),
+        ("exits", "SystemExit: 3 (mine_"),
+        ("Other", ".Other object at"),
+        ("nothing_made", "returned None, which is no agent: it has no method begin(env, seed)"),
     ],
 )
 def test_other_objects_are_refused(name: str, said: str, module: str) -> None:
@@ -111,6 +126,19 @@ def test_other_objects_are_refused(name: str, said: str, module: str) -> None:
     assert said in done.stderr and "Traceback" not in done.stderr and not Path("run").exists()
     missing = nlac_bench("run", "--env", ENV, "--agent", "no_such_module:x", "--dry-run", status=2)
     assert "No module named 'no_such_module'" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Begins", "begin() of agent 'Begins' returned 5, which is no actor: it has no method act("),
+     ("Acts", "act() of the agent returned 'yes'; it must be a Turn with a text")],
+)  # fmt: skip
+def test_what_an_agent_returns_in_an_episode_is_checked(name: str, said: str, module: str) -> None:
+    options = ("run", "--env", ENV, "--agent", f"{module}:{name}", "--limit", "1")
+    assert said in nlac_bench(*options, "--out", "run", status=3).stderr
+    dry = call(*options, "--dry-run")
+    assert dry.returncode == (2 if name == "Begins" else 0) and "Traceback" not in dry.stderr
+    assert name == "Acts" or said in dry.stderr
 
 
 def test_a_folder_of_somebody_else_does_not_import_its_agent(module: str, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from nlac_bench.errors import ConfigError
-from nlac_bench.harness.runs.configuration import RunConfig, read_config
+from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.secrets import refuse_secret_arguments, refuse_secrets
+from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.learner import checkpoint_index
 from nlac_bench.redaction import Redactor, redact, secret_values

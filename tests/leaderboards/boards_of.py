@@ -17,14 +17,11 @@ from nlac_bench.leaderboards.entry import (
     RunProvenance,
     Simulator,
     Source,
-    Subject,
     TaskOutcome,
-    Tokens,
-    Training,
-    TrainingCost,
 )
 from nlac_bench.leaderboards.entry_file import sealed
 from nlac_bench.leaderboards.numbers import numbers_of
+from nlac_bench.leaderboards.subject import Subject, Tokens, Training, TrainingCost
 from tests.leaderboards.factory import KEY, entry
 
 RATES = {"nlac": 0.8, "ppo": 0.75, "grpo": 0.5, "rft": 0.3}

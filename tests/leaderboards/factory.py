@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nlac_bench.leaderboards.entry import BoardKey, Entry, RunOutcomes, Subject, TaskOutcome
+from nlac_bench.leaderboards.entry import BoardKey, Entry, RunOutcomes, TaskOutcome
 from nlac_bench.leaderboards.entry_file import sealed
 from nlac_bench.leaderboards.numbers import numbers_of
+from nlac_bench.leaderboards.subject import Subject
 
 KEY = BoardKey(
     env="tau_retail",

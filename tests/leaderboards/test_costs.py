@@ -5,16 +5,8 @@ import io
 from collections.abc import Sequence
 
 from nlac_bench.leaderboards.boards import make_boards
-from nlac_bench.leaderboards.entry import (
-    Cost,
-    Curve,
-    CurvePoint,
-    Entry,
-    Subject,
-    Tokens,
-    Training,
-    TrainingCost,
-)
+from nlac_bench.leaderboards.entry import Cost, Curve, CurvePoint, Entry
+from nlac_bench.leaderboards.subject import Subject, Tokens, Training, TrainingCost
 from nlac_bench.reports.boards.build import render_boards
 from nlac_bench.reports.boards.view import BoardView
 from tests.leaderboards.factory import entry

@@ -10,9 +10,10 @@ import pytest
 
 from nlac_bench import tiny
 from nlac_bench.leaderboards.boards import collect, make_boards
-from nlac_bench.leaderboards.entry import Cost, Entry, Limits, RunProvenance, Subject, Tokens
+from nlac_bench.leaderboards.entry import Cost, Entry, Limits, RunProvenance
 from nlac_bench.leaderboards.entry_file import board_id, entry_text, read_entry, wrong_ids
 from nlac_bench.leaderboards.families import Registered
+from nlac_bench.leaderboards.subject import Subject, Tokens
 from nlac_bench.reports.boards.build import render_boards
 from nlac_bench.reports.boards.view import BoardView
 from tests.cli.command import nlac_bench

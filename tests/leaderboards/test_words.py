@@ -9,10 +9,11 @@ import pytest
 from scipy import stats
 
 from nlac_bench.leaderboards.boards import make_boards
-from nlac_bench.leaderboards.entry import Entry, RunOutcomes, Subject, TaskOutcome
+from nlac_bench.leaderboards.entry import Entry, RunOutcomes, TaskOutcome
 from nlac_bench.leaderboards.entry_file import sealed
 from nlac_bench.leaderboards.kept import imported, reported
 from nlac_bench.leaderboards.numbers import numbers_of
+from nlac_bench.leaderboards.subject import Subject
 from nlac_bench.reports.boards.build import render_boards
 from nlac_bench.reports.boards.figures import board_charts
 from nlac_bench.reports.boards.formats import duration

@@ -41,7 +41,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.learner.outputs import Metrics, Outputs
 from nlac_bench.learner.ranks import collective
-from nlac_bench.learner.whole import local_part
+from nlac_bench.learner.whole import full_tensor, local_part
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
@@ -195,7 +195,7 @@ def learn(algorithm: Any, taught: Sequence[Any]) -> Metrics:
 @collective
 def whole_gradients(learner: Learner) -> dict[str, Tensor]:
     """The gradients of all parameters, gathered from all ranks."""
-    return {f"gradient/{n}": p.grad.full_tensor().clone() for n, p in learner.model.named_parameters()}  # type: ignore[union-attr]
+    return {f"gradient/{n}": full_tensor(p.grad).clone() for n, p in learner.model.named_parameters()}  # type: ignore[arg-type]
 
 
 def three_steps(name: str, **settings: Any) -> tuple[dict[str, Tensor], list[Metrics], list[float]]:

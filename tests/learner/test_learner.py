@@ -15,13 +15,14 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.learner.model import Lora
 from nlac_bench.learner.outputs import Outputs
+from nlac_bench.learner.whole import full_tensor
 from tests.learner.small_model import model, nll, sequences, steps, use_sgd, weights
 
 FP32 = LearnerConfig(lr=1e-3, precision="fp32", micro_rows=2)
 
 
 def gradients(learner: Learner) -> dict[str, Tensor]:
-    return {n: p.grad.full_tensor().clone() for n, p in learner.model.named_parameters()}  # type: ignore[union-attr]
+    return {n: full_tensor(p.grad).clone() for n, p in learner.model.named_parameters()}  # type: ignore[arg-type]
 
 
 def close(left: dict[str, Tensor], right: dict[str, Tensor], atol: float) -> None:
@@ -391,7 +392,7 @@ def test_the_reference_of_adapters_is_the_model_without_them() -> None:
     learner.logprobs(batch)
     assert learner.reference is not None
     parameters: list[tuple[str, Any]] = list(learner.reference.named_parameters())
-    kept = {name: parameter.full_tensor() for name, parameter in parameters}
+    kept = {name: full_tensor(parameter) for name, parameter in parameters}
     for name, parameter in model().named_parameters():
         assert torch.equal(kept[f"causal_lm.{name}"], parameter)
 
@@ -454,7 +455,7 @@ def test_heads_may_have_another_learning_rate(tmp_path: Path) -> None:
 
     def parameters(of: Learner) -> dict[str, Tensor]:
         sharded: Any = of.model.named_parameters()
-        return {n: p.full_tensor().detach().clone() for n, p in sharded}
+        return {n: full_tensor(p).clone() for n, p in sharded}
 
     config = LearnerConfig(lr=1e-3, head_lr=1e-2, warmup_steps=2, precision="fp32", heads={"q": "action"})
     batch = pack(sequences(), 64)

@@ -15,7 +15,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.learner.logits import Logits
 from nlac_bench.learner.outputs import Outputs
-from nlac_bench.learner.whole import local_part
+from nlac_bench.learner.whole import full_tensor, local_part
 from tests.learner.memory import peak_bytes
 from tests.learner.small_model import VOCABULARY, model, sequences
 
@@ -46,7 +46,7 @@ def each_gradient(name: str, tie: bool) -> dict[str, Tensor]:
         return losses.aggregate(weighted_BT, micro.loss_mask, 50.0), {}
 
     value = learner.forward_backward(batch, part)["loss"]
-    found = {n: p.grad.full_tensor() for n, p in learner.model.named_parameters()}  # type: ignore[union-attr]
+    found = {n: full_tensor(p.grad) for n, p in learner.model.named_parameters()}  # type: ignore[arg-type]
     return {**found, "loss": torch.tensor(value)}
 
 

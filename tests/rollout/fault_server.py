@@ -46,6 +46,8 @@ class FaultServer:
         self.url = ""
         self.models: Body = None
         """What ``GET /models`` answers; None is 404."""
+        self.models_at: str | None = None
+        """The only path that answers it, or None."""
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["FaultServer"]:
@@ -92,7 +94,8 @@ class FaultServer:
         headers = {k.lower(): v for k, v in (line.split(": ", 1) for line in head.split("\r\n")[1:] if line)}
         sent = await reader.readexactly(int(headers.get("content-length", 0)))
         if head.startswith("GET "):
-            return await self._send(writer, 200 if self.models else 404, json.dumps(self.models).encode())
+            known = self.models and path == (self.models_at or path)
+            return await self._send(writer, 200 if known else 404, json.dumps(self.models).encode())
         body = json.loads(sent)
         self.requests.append(body)
         self.headers.append(headers)

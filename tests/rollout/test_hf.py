@@ -1,13 +1,14 @@
 """HFEngine: exact log-probabilities, reproducible samples, kept conversations, checked weights."""
 
 import asyncio
+import copy
 import math
 import mmap
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
 from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
 from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.types import Usage
 from tests.rollout import tiny_model
 
 T = TypeVar("T")
@@ -375,6 +377,21 @@ def test_tools_are_shown_and_calls_are_read(make: Callable[..., HFEngine]) -> No
     assert '"name": "f", "parameters": {}' in shown and '"arguments": {"x": 1}' in shown
 
 
+@pytest.mark.parametrize("tools", [(), ({"type": "function", "function": {"name": "f", "parameters": {}}},)])
+@pytest.mark.parametrize("text", ["[CALL]f{}", "<|python_tag|>f.call()", "Hello."])
+def test_markers_of_calls_that_are_special_tokens_stay_in_the_text(
+    make: Callable[..., HFEngine], tools: Any, text: str
+) -> None:
+    engine = make()
+    engine.tokenizer = tokenizer = copy.deepcopy(TOKENIZER)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|python_tag|>", "[CALL]"]})
+    ids = [*tokenizer(text).input_ids, TOKENIZER.eos_token_id]
+    row = SimpleNamespace(filling=None, ids=ids, logprobs=[0.0], sampling=Sampling(), finish="stop")
+    job = SimpleNamespace(request=SampleRequest(prompt_ids=[5], tools=tools), prompt=[5])
+    sample = engine._sample(cast(Any, row), cast(Any, job), Usage())
+    assert (sample.text, sample.finish) == (text.removeprefix("[CALL]"), "stop")
+
+
 def test_engine_logprobs_are_those_of_a_forward_pass(make: Callable[..., HFEngine]) -> None:
     engine = make()
     ids = TOKENIZER("the number of it is 7").input_ids
@@ -511,6 +528,16 @@ def test_broken_weights_and_templates_are_typed_errors(make: Callable[..., HFEng
         model_of(engine).model.norm.weight.fill_(1.0)
     (sample,) = run(engine.sample(ask("Guess.")))  # and it goes on, with nothing broken left in its cache
     assert error_of_logprobs(engine, sample) < 1e-4
+
+
+def test_a_prompt_without_tokens_is_refused(make: Callable[..., HFEngine], monkeypatch: Any) -> None:
+    engine = make()
+    monkeypatch.setattr(
+        engine.tokenizer, "chat_template", "{% for m in messages %}{{ m.content }}{% endfor %}"
+    )
+    with pytest.raises(NlacBenchError, match="renders the messages as no text"):
+        together(engine, [ask("")])
+    assert together(engine, [ask("2")])
 
 
 def test_a_closed_engine_says_so(make: Callable[..., HFEngine]) -> None:

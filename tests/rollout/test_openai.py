@@ -195,6 +195,12 @@ def test_other_refusals_are_no_overflow() -> None:
         (500, "", "KV context size of worker 3 is too fragmented"),
         (503, "", "the context window is too full at present"),
         (429, "", "too many requests"),
+        (504, "", "rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
+        (500, "", "rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
+        (500, "", "upstream context canceled: request exceeded deadline"),
+        (500, "", "CUDA out of memory: tried to allocate 2048 MiB; sequence too large, 4096 tokens"),
+        (500, "", "request took longer than 30000 ms; input size 1200"),
+        (500, "", "exceeded the maximum wait of 30 s in the queue with size 10"),
     ],
 )  # fmt: skip
 def test_a_limit_of_the_account_and_a_fault_of_the_server_are_no_overflow(
@@ -209,6 +215,37 @@ def test_a_failing_server_that_gives_the_lengths_reports_an_overflow() -> None:
     error = {"error": {"message": OVERFLOWS[-1][1]}}
     (sample,), _ = ask(lambda _p, _b: (500, error))
     assert sample.finish == "context_overflow"
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code", "meaning"),
+    [
+        (403, "You have reached your monthly token limit.", None, "quota"),
+        (403, "Daily limit of 500,000 tokens reached", None, "quota"),
+        (400, "Monthly token budget exceeded for this key", None, "quota"),
+        (403, "Token limit exceeded for your plan", "token_limit_exceeded", "setup"),
+        (401, "Your session token has exceeded its maximum lifetime", None, "setup"),
+        (
+            403,
+            "Model with context window larger than 32k tokens is not available in your plan",
+            None,
+            "setup",
+        ),
+        (404, "The model `m` does not exist or the request exceeded your access window", None, "setup"),
+        (403, "Forbidden", "context_length_exceeded", "overflow"),
+        (400, "Your prompt exceeds the context of your plan: 5000 > 4096 tokens", None, "overflow"),
+        (400, "Prompt of 5000 tokens exceeds the allocated context of 4096", None, "overflow"),
+    ],
+)
+def test_what_the_account_lacks_is_no_overflow(
+    status: int, message: str, code: str | None, meaning: str
+) -> None:
+    error: Reply = (status, {"error": {"message": message, "code": code}})
+    if meaning == "overflow":
+        assert ask(lambda _p, _b: error)[0][0].finish == "context_overflow"
+        return
+    with pytest.raises(EngineSetupError, match="quota is used up" if meaning == "quota" else "API key"):
+        ask(lambda _p, _b: error)
 
 
 @pytest.mark.parametrize("code", [None, "context_length_exceeded"])

@@ -10,6 +10,7 @@ import pytest
 
 from nlac_bench.rollout.engines.backoff import Pause, Retries, TransientFault
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling, ToolCall
+from nlac_bench.rollout.engines.openai.address import read_address
 from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
 from nlac_bench.rollout.engines.openai.failures import EngineSetupError
 from tests.rollout.fault_server import FaultServer, Reply, completion
@@ -130,12 +131,171 @@ def test_a_server_that_refuses_everything_alike_stops_the_run_at_once() -> None:
     assert len(server_of[0].requests) <= 3
 
 
-@pytest.mark.parametrize("name", ["temperature", "seed", "max_tokens"])
-def test_a_field_that_no_message_names_is_found(name: str) -> None:
-    answer = lambda _path, body: refused("Bad Request") if name in body else completion("yes")  # noqa: E731
+@pytest.mark.parametrize(
+    "names",
+    [("temperature",), ("seed",), ("max_tokens",), ("temperature", "seed"), ("max_tokens", "temperature")],
+)
+@pytest.mark.parametrize("message", ["Bad Request", "Not offered here: {}"])
+def test_fields_that_no_message_names_are_found(names: tuple[str, ...], message: str) -> None:
+    words = refused(message.format(", ".join(reversed(names)).upper()))
+    answer = lambda _path, body: words if set(names) & set(body) else completion("yes")  # noqa: E731
     samples, server, engine = ask(answer, HELLO, HELLO)
-    assert [s.text for s in samples] == ["yes", "yes"] and engine.adapted == {name: "left out"}
-    assert name not in server.requests[-1]
+    assert [s.text for s in samples] == ["yes", "yes"]
+    assert engine.adapted == dict.fromkeys(names, "left out")
+    assert set(server.requests[-1]) == {"model", "messages", "temperature", "max_tokens", "seed"} - {*names}
+
+
+SYSTEM = [
+    {"role": "system", "content": "Be very brief, please."},
+    {"role": "user", "content": "Who are you?"},
+]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Set stream to true.",
+        "Only streaming responses are available",
+        "This endpoint streams only.",
+        "Field required: stream",
+        "Synchronous responses are disabled",
+        [{"loc": ["body", "stream"], "msg": "Field required", "type": "missing"}],
+        "Bad Request",
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("stream_options",)])
+def test_a_server_that_only_streams_is_understood_in_any_words(words: Any, options: tuple[str, ...]) -> None:
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        if body.get("stream") and not set(options) & set(body):
+            return events(delta("stop", content="yes"))
+        return 422, {"detail": "Bad Request" if body.get("stream") else words}
+
+    samples, server, engine = ask(answer, SYSTEM, SYSTEM)
+    assert [s.text for s in samples] == ["yes", "yes"]
+    assert engine.adapted == {"stream": "set to true", **dict.fromkeys(options, "left out")}
+    assert len(server.requests) <= (7 if not options else 18)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Only user and assistant roles are supported!",
+        "Unexpected role 'system' in the conversation",
+        "Conversation must start with a user turn",
+        "messages[0].role: Input should be 'user' or 'assistant'",
+        "Bad Request",
+    ],
+)
+def test_a_server_without_system_messages_is_understood_in_any_words(message: str) -> None:
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        return refused(message) if body["messages"][0]["role"] == "system" else completion("yes")
+
+    samples, server, engine = ask(answer, SYSTEM, SYSTEM)
+    assert [s.text for s in samples] == ["yes", "yes"]
+    assert engine.adapted == {"system message": "put into the first user message"}
+    assert server.requests[-1]["messages"] == [
+        {"role": "user", "content": "Be very brief, please.\n\nWho are you?"}
+    ]
+    assert server.requests[-1]["seed"] == 3 and len(server.requests) <= 8
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 0, 1), (1, 1, 0, 0)])
+def test_the_same_words_may_refuse_a_length_and_a_text(order: tuple[int, ...]) -> None:
+    """Bare words say nothing, so what they meant for one prompt is not taken to be meant for another."""
+    prompts = ["word " * 1000, "a forbidden word in a short prompt"]
+
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        text = body["messages"][0]["content"]
+        return refused("Bad Request") if len(text) > 2000 or "forbidden" in text else completion("yes")
+
+    async def run() -> list[str]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url, retries=Retries(attempts=1))
+            ends: list[str] = []
+            for index in order:
+                asked = SampleRequest(messages=[{"role": "user", "content": prompts[index]}])
+                try:
+                    ends.append((await engine.sample(asked))[0].finish)
+                except EngineError as error:
+                    ends.append(error.kind)
+            return [*ends, str(len(server.requests))]
+
+    *ends, requests = asyncio.run(run())
+    assert ends == [("context_overflow", "refused")[index] for index in order]
+    assert int(requests) <= 3 * len(order) + 5
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Internal error: invalid temperature tensor on device",
+        "unexpected worker exit while applying `seed`",
+        "Unable to allocate max_tokens buffer",
+    ],
+)
+@pytest.mark.parametrize("passes", [True, False])
+def test_a_failure_that_names_a_field_leaves_it_out_only_if_it_is_repeated(
+    message: str, passes: bool
+) -> None:
+    name = next(each for each in ("temperature", "seed", "max_tokens") if each in message)
+    first = iter([True])
+    answer = lambda _path, body: (  # noqa: E731
+        refused(message, 500) if (next(first, False) if passes else name in body) else completion("yes")
+    )
+    (sample,), _, engine = ask(answer, retries=Retries(attempts=3, first=0.001, max_wait=0))
+    assert sample.text == "yes" and (name in engine.adapted) is not passes
+
+
+@pytest.mark.parametrize(
+    ("message", "asked", "sent", "others"),
+    [
+        ("temperature must be at least 0.01", 0.0, 0.01, 0.7),
+        ("temperature must be at least 0.1", 0.0, 0.1, 0.7),
+        ("temperature: ensure this value is greater than 0", 0.0, 0.01, 0.7),
+        ("temperature must be nonzero", 0.0, 0.01, 0.7),
+        ("temperature must be in (0,1]", 0.0, 0.01, 0.7),
+        ("temperature must be within the range [0,1]", 1.5, 1.0, 0.7),
+        ("temperature is not supported", 0.0, None, None),
+    ],
+)
+def test_a_bound_of_the_temperature_is_kept_and_other_values_are_sent(
+    message: str, asked: float, sent: float | None, others: float | None
+) -> None:
+    answer = lambda _p, body: refused(message) if body.get("temperature") == asked else completion("yes")  # noqa: E731
+
+    async def run() -> list[float | None]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url, retries=Retries(attempts=1, max_wait=0))
+            for temperature in (asked, 0.7):
+                sampling = Sampling(temperature=temperature)
+                await engine.sample(SampleRequest(messages=HELLO, sampling=sampling))
+            return [body.get("temperature") for body in server.requests[1:]]
+
+    assert asyncio.run(run()) == [sent, others]
+
+
+@pytest.mark.parametrize(
+    ("message", "most"),
+    [
+        ("max_tokens must be in [1,512]", 512),
+        ("max_tokens must be in [1, 512]", 512),
+        ("max_tokens must be at most 1,000", 1000),
+        ("max_tokens: 1,024 exceeds the limit of 512", 512),
+    ],
+)
+def test_a_bound_of_the_answer_is_read(message: str, most: int) -> None:
+    answer = lambda _path, body: refused(message) if body["max_tokens"] > most else completion("yes")  # noqa: E731
+    assert ask(answer)[1].requests[-1]["max_tokens"] == most
+
+
+def test_an_html_page_is_explained() -> None:
+    page = "\n<!DOCTYPE html><html><body>Welcome</body></html>"
+    with pytest.raises(EngineSetupError, match="HTML page instead of a reply; check the path in --base-url"):
+        ask(lambda *_: page)
+    pages: Any = iter([completion("yes"), page, completion("yes")])
+    assert [s.text for s in ask(lambda *_: next(pages), HELLO, HELLO)[0]] == ["yes", "yes"]
+    with pytest.raises(EngineError, match="not valid JSON"):
+        ask(lambda *_: "<")
 
 
 @pytest.mark.parametrize(
@@ -207,12 +367,14 @@ def test_prompts_that_a_server_cuts_silently_are_noticed(tokens: Callable[[int],
         ("/openai/deployments/m?api-version=2", "/openai/deployments/m"),
     ],
 )  # fmt: skip
-def test_an_address_is_corrected(given: str, known: str) -> None:
+@pytest.mark.parametrize(("status", "message"), [(404, "Not Found"), (405, "Method Not Allowed"),
+                                               (404, "Cannot POST /model/chat/completions")])  # fmt: skip
+def test_an_address_is_corrected(given: str, known: str, status: int, message: str) -> None:
     def answer(path: str, _body: dict[str, Any]) -> Reply:
         return (
             completion("yes")
             if path.partition("?")[0] == f"{known}/chat/completions"
-            else refused("Not Found", 404)
+            else refused(message, status)
         )
 
     (sample,), server, engine = ask(answer, path=given)
@@ -240,6 +402,14 @@ def test_this_machine_is_never_reached_through_a_proxy(monkeypatch: pytest.Monke
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("NO_PROXY", raising=False)
     assert ask(lambda *_: completion("yes"))[0][0].text == "yes"
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [("0.0.0.0", True), ("[::]", True), ("127.1.2.3", True), ("10.0.0.1", False), ("host", False)],
+)
+def test_which_addresses_are_this_machine(host: str, here: bool) -> None:
+    assert read_address(f"http://{host}:8000/v1", "--base-url").loopback is here
 
 
 @pytest.mark.parametrize(
@@ -323,6 +493,15 @@ def test_a_reply_that_does_not_say_why_it_ended(finish: str | None) -> None:
         ask(lambda *_: choice(message={"content": ""}, finish_reason=finish))
 
 
+def events(*chunks: dict[str, Any], done: bool = True) -> str:
+    made = [f": PROCESSING\r\n\r\ndata:{json.dumps(chunk)}\r\n\r\n" for chunk in chunks]
+    return "".join(made) + ("data: [DONE]\n\n" if done else "")
+
+
+def delta(finish: str | None = None, **parts: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": parts, "finish_reason": finish}], "usage": None}
+
+
 TOO_LONG = "This model's maximum context length is 100 tokens. However, your messages resulted in 400 tokens."
 
 
@@ -338,6 +517,17 @@ RAW = {"raw": json.dumps({"error": {"message": TOO_LONG}})}
         choice(error={"code": 400, "message": TOO_LONG}, finish_reason="error"),
         [{"error": {"code": 400, "message": TOO_LONG, "status": "INVALID_ARGUMENT"}}],
         "data: " + json.dumps({"error": {"message": TOO_LONG, "code": 400}}) + "\n\n",
+        choice(finish_reason="error") | {"error": {"code": 400, "message": TOO_LONG}},
+        choice() | {"error": {"code": 400, "message": TOO_LONG}},
+        choice(message={"content": "x", "error": {"message": TOO_LONG}}),
+        {"choices": None, "code": 20015, "message": TOO_LONG},
+        {"choices": [], "code": 20015, "message": TOO_LONG},
+        {"Error": {"Message": TOO_LONG}},
+        {"status": "error", "reason": TOO_LONG},
+        events({"message": TOO_LONG}),
+        events(delta(content="x"), {"detail": TOO_LONG}),
+        events(delta(content="x"), {**delta("error", content=""), "error": {"message": TOO_LONG}}),
+        choice(message={"content": ""}, finish_reason="context_length_exceeded"),
     ],
 )  # fmt: skip
 def test_an_error_inside_a_reply_is_read_by_the_same_rules(body: Any) -> None:
@@ -351,6 +541,9 @@ def test_an_error_inside_a_reply_is_read_by_the_same_rules(body: Any) -> None:
         ({"choices": None, "error": "something else"}, "bad_reply"),
         (choice(error={"code": 429, "message": "rate limited"}, finish_reason="error"), "rate_limit"),
         ({"detail": "queue is full"}, "rate_limit"),
+        (choice() | {"error": {"code": 429, "message": "slow down"}}, "rate_limit"),
+        (choice() | {"error": {"code": 502, "message": "Provider disconnected"}}, "server"),
+        (choice(finish_reason="rate_limit_exceeded"), "rate_limit"),
     ],
 )
 def test_a_failure_inside_a_reply_is_no_result(body: Any, kind: str) -> None:
@@ -359,13 +552,11 @@ def test_a_failure_inside_a_reply_is_no_result(body: Any, kind: str) -> None:
     assert caught.value.kind == kind
 
 
-def events(*chunks: dict[str, Any], done: bool = True) -> str:
-    made = [f": PROCESSING\r\n\r\ndata:{json.dumps(chunk)}\r\n\r\n" for chunk in chunks]
-    return "".join(made) + ("data: [DONE]\n\n" if done else "")
-
-
-def delta(finish: str | None = None, **parts: Any) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "delta": parts, "finish_reason": finish}], "usage": None}
+@pytest.mark.parametrize("empty", [None, "", {}, [], False, {"code": 0, "message": ""}])
+def test_an_empty_error_beside_an_answer_is_none(empty: Any) -> None:
+    assert ask(lambda *_: choice() | {"error": empty})[0][0].text == "hello"
+    streamed = events(delta("stop", content="hello") | {"error": empty})
+    assert ask(lambda *_: streamed)[0][0].text == "hello"
 
 
 def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
@@ -387,6 +578,26 @@ def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
         delta("stop", tool_calls=[first | {"function": CALL["function"]}, {**CALL, "index": 0, "id": "c2"}])
     )
     assert [call.id for call in ask(lambda *_: twice)[0][0].tool_calls] == ["c1", "c2"]
+
+
+def both(content: str, so_far: str, finish: str | None = None) -> dict[str, Any]:
+    message = {"role": "assistant", "content": so_far}
+    return {"choices": [{"index": 0, "delta": {"content": content}, "message": message,
+                         "finish_reason": finish}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        events(both("The ", "The "), both("22", "The 22"), both("", "The 22", "stop")),
+        events(both("", "The "), both("", "The 22", "stop")),
+        events(*({"choices": [{"message": {"content": part}}]} for part in ("The ", "22"))),
+        events(both("", "The 22", "stop")),
+        "data:\n\n" + events(delta(content="The "), delta("stop", content="22")),
+    ],
+)
+def test_a_stream_is_joined_once(text: str) -> None:
+    assert ask(lambda *_: text)[0][0].text == "The 22"
 
 
 def test_what_is_waited_for_and_the_tokens_of_a_stream_are_known_before_the_reply_ends() -> None:
@@ -431,6 +642,9 @@ def test_what_is_waited_for_and_the_tokens_of_a_stream_are_known_before_the_repl
         "data: {\n\n",
         "data: 7\n\n",
         events(delta("error", content="x")),
+        events({"choices": ["a"]}),
+        events({"choices": [{"index": []}]}),
+        events(delta(tool_calls=[{"function": "x"}, {"function": "y"}])),
     ],
 )
 def test_a_stream_that_breaks_is_a_fault(text: str) -> None:

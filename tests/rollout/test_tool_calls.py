@@ -1,7 +1,10 @@
 """Native tool calls: what each family's template writes is read back, and nothing else is."""
 
+import asyncio
+import copy
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -9,10 +12,14 @@ import pytest
 from nlac_bench.envs.call_markers import call_marker
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines import template_trial
-from nlac_bench.rollout.engines.engine import ToolCall
+from nlac_bench.rollout.engines.chat_template import ChatFormat
+from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, ToolCall
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import parse_tool_calls, sampled_calls
+from nlac_bench.rollout.engines.tool_calls import parse_tool_calls, read_sample, sampled_calls
 from nlac_bench.rollout.engines.tool_support import tool_problem
+from nlac_bench.rollout.engines.vllm.sampling import Generated
+from nlac_bench.rollout.engines.vllm.sampling import sample as vllm_sample
+from tests.rollout import tiny_model
 
 TOOLS = [{
     "type": "function",
@@ -79,6 +86,9 @@ class Rendered:
     def __init__(self, template: str) -> None:
         self.chat_template = template
 
+    def __call__(self, text: str, *, add_special_tokens: bool) -> dict[str, list[int]]:
+        return {"input_ids": list(map(ord, text))}
+
     def apply_chat_template(
         self,
         messages: Sequence[Mapping[str, Any]],
@@ -102,6 +112,38 @@ def template(call: str, head: str = HEAD) -> str:
 def written(call: str, arguments: Any, call_id: str = "call00000") -> str:
     made = {"id": call_id, "type": "function", "function": {"name": "get", "arguments": arguments}}
     return template_trial.environment().from_string(call).render(call=made)
+
+
+CALLED = "{%- if message.role == 'assistant' and message.tool_calls %}"
+RESULTS = "{%- for each in messages[loop.index:] if each.role == 'tool' %}<|r>{{ each.content }}{% endfor %}"
+NO_RESULT = "{%- if message.role == 'tool' %}{% continue %}{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("each", "after"),
+    [
+        (HEAD, "<sampled><|im_end|><|im_start|>tool 41<|im_end|><|im_start|>assistant "),
+        (HEAD.replace("content", "content if message.role != 'tool' else message.content | tojson"),
+         '<sampled><|im_end|><|im_start|>tool "41"<|im_end|>'),
+        # The result follows the call in the same turn, as in Gemma 4; a tool's message alone is not written.
+        (f"{NO_RESULT}{HEAD}{CALLED}{RESULTS}{{% endif %}}", "assistant sampled<|r>41<tool_call>"),
+        (f"{HEAD}{{%- if message.role == 'tool' and loop.previtem.tool_calls is not defined %}}"
+         "{{ raise_exception('no call') }}{% endif %}", "<|im_start|>assistant sampled<tool_call>"),
+    ],
+)  # fmt: skip
+def test_the_result_of_a_sampled_call_reaches_the_prompt(each: str, after: str) -> None:
+    call = {"id": "call00000", "type": "function", "function": {"name": "get", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Q"}, {"role": "assistant", "content": "sampled", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call00000", "content": "41"},
+    ]  # fmt: skip
+    used = template(FAMILIES["Hermes"], each)
+    assert problem(used) is None
+    chat = ChatFormat(cast(Tokenizer, Rendered(used)))
+    prefix = list(map(ord, "<sampled>"))
+    ids = chat.prompt_ids(SampleRequest(messages=messages, tools=TOOLS, prefix_ids=prefix))
+    prompt = "".join(map(chr, ids))
+    assert after in prompt and prompt.count("41") == 1
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -131,6 +173,10 @@ def test_templates_that_are_refused_and_why() -> None:
             "{{ message.content }}", f"{{{{ message.content if message.role != '{role}' }}}}"
         )
         assert what in str(problem(template(hermes, silent)))
+    once = HEAD.replace(
+        "{{ message.content }}", "{{ message.content if message.role != 'tool' or not loop.last }}"
+    )
+    assert "the result of a call" in str(problem(template(hermes, once)))
     fails = "{%- if message.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}"
     assert "fails on a call and its result" in str(problem(template(hermes, fails + HEAD)))
     with pytest.raises(NlacBenchError, match="no chat template"):
@@ -162,11 +208,13 @@ def test_what_is_no_call_stays_in_the_text(text: str) -> None:
     ["<tool_call>", "<function=a>", "<parameter=a>", "<parameter=", '<invoke name="a">', "[TOOL_CALLS]",
      "<｜tool▁call▁begin｜>a", "<|tool_call_begin|>a<|tool_call_argument_begin|>", "<|python_tag|>",
      " to=functions.a<|message|>", "<|tool_call>call:a{", '<|tool_call>call:a{<|"|>',
-     "<arg_key>a</arg_key>", "<tool_calls>", '{"name": ', " "],
+     "<arg_key>a</arg_key>", "<tool_calls>", '{"name": ', " ", "</think>", "<|channel|>analysis<|message|>",
+     "<|channel|>final ", "<|start|>assistant", '{"name" : "', "\n  [", "<a_", "<｜", "functions.a:", "\t{"],
 )  # fmt: skip
 def test_hostile_texts_are_read_in_time(part: str) -> None:
     text = "<tool_call><function=a>" * (part[1:4] in ("par", "arg")) + part * (200_000 // len(part))
     assert not parse_tool_calls(text, TOOLS)[1]
+    call_marker(text)
 
 
 def test_several_calls_and_types_that_a_tool_declares() -> None:
@@ -181,6 +229,166 @@ def test_several_calls_and_types_that_a_tool_declares() -> None:
     text = f"<function=get>{given}</function>"
     assert json.loads(parse_tool_calls(text, TOOLS)[1][0].arguments) == {"id": "7", "n": 7, "on": True}
     assert json.loads(parse_tool_calls(text)[1][0].arguments)["id"] == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "marker"),
+    [
+        ('I will check.\n\n{"name":"get","parameters":{"id": "7"}}', '{"name":"get","parameters":{'),
+        ('I look.\n [{"name": "get", "arguments": "{}"}]', '[{"name": "get", "arguments": "{'),
+        ('I look.\n{\n  "type": "function",\n  "name": "get",\n  "parameters": {}\n}', None),
+        ('So:\n{"type": "function", "function": {"name": "get", "arguments": {}}}', None),
+        ('So:\n[{"tool_name": "get", "parameters": {}}]', None),
+        ('Sure. functools[{"name": "get"}]', "functools["),
+        ("<TOOLCALL>[]</TOOLCALL>", "<TOOLCALL>"), ("I look.</tool_calls>", "</tool_calls>"),
+        ("<|tools_prefix|>[]<|tools_suffix|>", "<|tools_prefix|>"), ("[TOOLCALL]", "[TOOLCALL]"),
+        ("<｜tool_calls_begin｜>", "<｜tool_calls_begin｜>"), ("<|/tool_call|>", "<|/tool_call|>"),
+        ("<|tool_calls_begin|>", "<|tool_calls_begin|>"), ("<tool_call|>", "<tool_call|>"),
+        ("<|tool_call_argument_begin|>", "<|tool_call_argument_begin|>"),
+        ("<a:function_calls>", "<a:function_calls>"), ("<start_function_call>", "<start_function_call>"),
+        ('function call<|role_sep|>\n{"name": "get"', "function call<|"),
+        ('functions.get:0{"id": "7"}', "functions.get:0{"), ("to=get<|message|>{}", "to=get<|"),
+        ('```tool_code\nget(id="7")\n```', "```tool_code"), ('<a:invoke name="get">', "<a:invoke name="),
+    ],
+)  # fmt: skip
+def test_markers_of_calls(text: str, marker: str | None) -> None:
+    assert call_marker(text) == (marker or text[text.index("\n") + 1 : text.index(" {}") + 2])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Your profile:\n{"name": "Ann", "address": {"city": "Rome"}}', '{"name": "Ann"}',
+        'The product:\n{"name": "Lamp", "parameters": "5 V"}', '{"Name": "Lamp", "Parameters": {"V": 5}}',
+        '{"parameters": {"V": 5}, "name": "Lamp"}', 'I would call {"name": "get", "arguments": {}}.',
+        "Is it a function call, a tool call or tool calling?", "A [tool call], a <function call>.",
+        "The tools: call us. <tools> <tool> <function> <caller> <call>", "I use functools and functions.get.",
+        "It goes to=functions, a < tool_call.", "A tool_call has <b>arguments</b>: functions.get:0 is one.",
+        "```json\n{}\n```", "[TOOLS] [CALL]", "5 <function", "", "<|prefix|>",
+    ],
+)  # fmt: skip
+def test_ordinary_speech_has_no_marker_of_a_call(text: str) -> None:
+    assert call_marker(text) is None
+
+
+WRITTEN = '<tool_call>{"name": "get", "arguments": {}}</tool_call>'
+ANALYSIS = "<|channel|>analysis<|message|>We need it.<|end|><|start|>assistant"
+TO_GET = "<|channel|>commentary to=functions.get <|constrain|>json<|message|>{}"
+
+
+@pytest.mark.parametrize(
+    ("text", "rest", "called"),
+    [
+        (f"<think>Perhaps {WRITTEN}, no.</think>\nSorry.", None, False),
+        (f"Perhaps {WRITTEN}, no.\n</think>\n\nSorry.", None, False),  # the prompt opened the tag
+        (f"<think>Perhaps {WRITTEN}", None, False),
+        (f"[THINK]Perhaps {WRITTEN}[/THINK]Sorry.", None, False),
+        ("<think>Perhaps [TOOL_CALLS]get{}</think>No.", None, False),
+        (f"<think>Perhaps {WRITTEN}.</think>\n\nI look.\n{WRITTEN}",
+         f"<think>Perhaps {WRITTEN}.</think>\n\nI look.", True),
+        (f"I need it.</think>{WRITTEN}", "I need it.</think>", True),
+        ('<think>a</think>\n\n{"name": "get", "parameters": {}}', "<think>a</think>", True),
+        ('{"name": "get", "parameters": {"id": "</think>"}}', "", True),
+        (ANALYSIS + TO_GET, "<think>\nWe need it.\n</think>", True),
+        (f"{ANALYSIS}<|channel|>commentary<|message|>I look.<|end|><|start|>assistant{TO_GET}",
+         "<think>\nWe need it.\n</think>\n\nI look.", True),
+        ("<|channel|>analysis to=functions.get<|message|>{}<|call|>", "", True),
+        (f"<|channel|>analysis<|message|>Perhaps {WRITTEN}<|end|>{TO_GET[:-1]}",
+         f"<think>\nPerhaps {WRITTEN}\n</think>\n\n{TO_GET[:-1]}", False),
+        (f"{ANALYSIS}<|channel|>final<|message|>Hello!", "<think>\nWe need it.\n</think>\n\nHello!", False),
+        ("<|channel|>analysis<|message|>We need", "<think>\nWe need\n</think>\n\n", False),
+    ],
+)  # fmt: skip
+def test_calls_in_private_reasoning_are_none_and_the_reasoning_is_kept(
+    text: str, rest: str | None, called: bool
+) -> None:
+    read, calls = sampled_calls("plain", text, TOOLS)
+    assert parse_tool_calls(text, TOOLS) == (text if rest is None else rest, calls)
+    assert [call.name for call in calls] == ["get"] * called
+    assert read == ("plain" if rest is None else rest)
+
+
+HARMONY = (
+    "{%- if tools %}{{ tools | tojson }}{% endif %}{%- for message in messages %}"
+    "{%- if '<|channel|>' in message.content %}{{ raise_exception('a channel') }}{% endif %}"
+    "{%- if message.tool_calls %}{%- set call = message.tool_calls[0] %}"
+    "<|start|>assistant<|channel|>analysis<|message|>{{ message.content }}<|end|><|start|>assistant"
+    + FAMILIES["gpt-oss"]
+    + "{%- elif message.role == 'tool' and not loop.previtem.tool_calls %}{{ raise_exception('no call') }}"
+    "{%- else %}<|start|>{{ message.role }}<|message|>{{ message.content }}<|end|>{% endif %}"
+    "{%- endfor %}{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+)
+
+
+def test_the_reasoning_of_gpt_oss_is_its_analysis_again() -> None:
+    assert problem(HARMONY) is None
+    rest, (call,) = sampled_calls("", ANALYSIS + TO_GET, TOOLS)
+    made = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Q"}, {"role": "assistant", "content": rest, "tool_calls": [made]},
+        {"role": "tool", "tool_call_id": call.id, "content": "41"},
+    ]  # fmt: skip
+    chat = ChatFormat(cast(Tokenizer, Rendered(HARMONY)))
+    ids = chat.prompt_ids(SampleRequest(messages=messages, tools=TOOLS, prefix_ids=[1]))
+    prompt = "".join(map(chr, ids))
+    assert ANALYSIS + TO_GET in prompt and "tool<|message|>41" in prompt
+    reply = {"role": "assistant", "content": "<think>\nI greet.\n</think>\n\nHello!"}
+    assert "assistant<|message|>Hello!" in chat.render([*messages, reply, messages[0]], TOOLS)
+    # A template that refuses every text before a call would fail in a run.
+    refuses = HARMONY.replace("'<|channel|>' in message.content", "message.tool_calls and message.content")
+    assert "fails on a call" in str(problem(refuses))
+
+
+def special_tokenizer() -> Any:
+    made = copy.deepcopy(tiny_model.tokenizer())
+    marks = "[TOOL_CALLS] [ARGS] <|tool_call_begin|> <|tool_call_argument_begin|> <|python_tag|> <|x|>"
+    made.add_special_tokens({"additional_special_tokens": marks.split()})
+    return made
+
+
+MISTRAL = '[TOOL_CALLS]get[ARGS]{"id": "1"}'
+
+
+@pytest.mark.parametrize(
+    ("marked", "seen"),
+    [
+        (MISTRAL, MISTRAL),
+        ("<|tool_call_begin|>get:0<|tool_call_argument_begin|>{}",) * 2,
+        ('<|python_tag|>get.call("7")',) * 2,
+        ('<|python_tag|>{"name": "get", "arguments": {}}', '{"name": "get", "arguments": {}}'),
+        ("Hello<|x|>, Ann.", "Hello, Ann."),
+        ("<think>[TOOL_CALLS]?</think>Hello<|x|>.", "<think>?</think>Hello."),
+        ("Hello, Ann.",) * 2,
+        (f"{MISTRAL}\nObservation: 3", MISTRAL),  # a stop string
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ended", [True, False])
+def test_markers_that_are_special_tokens_are_seen_without_tools(marked: str, seen: str, ended: bool) -> None:
+    tokenizer = special_tokenizer()
+    sampling = Sampling(stop=("\nObservation",))
+    ids = tokenizer(marked)["input_ids"]
+    plain = sampling.cut(tokenizer.decode(ids, skip_special_tokens=True))
+    assert read_sample(tokenizer, ids, plain, sampling, ()) == (seen, ())
+
+    async def generate(prompt: list[int], arguments: Mapping[str, Any]) -> Generated:
+        assert arguments.get("skip_special_tokens", True)
+        done = [*ids, tokenizer.eos_token_id] if ended else ids
+        return Generated(done, [0.0] * len(done), plain, True, 0)
+
+    request = SampleRequest(prompt_ids=[5], sampling=sampling)
+    (sample,) = asyncio.run(vllm_sample(request, [5], 512, generate, tokenizer))
+    assert (sample.text, sample.tool_calls, sample.finish) == (seen, (), "stop")
+    with_tools = replace(request, tools=TOOLS)
+    (sample,) = asyncio.run(vllm_sample(with_tools, [5], 512, generate, tokenizer))
+    read = read_sample(tokenizer, ids, plain, sampling, TOOLS)
+    assert (sample.text, sample.tool_calls) == read and bool(read[1]) == (seen.startswith(("[", "{", "<|t")))
+
+
+def test_text_without_special_tokens_is_not_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = special_tokenizer()
+    ids = tokenizer("Hello.")["input_ids"]
+    monkeypatch.setattr(tokenizer, "decode", None)
+    assert read_sample(tokenizer, ids, "Hello.", Sampling(), TOOLS) == ("Hello.", ())
 
 
 def test_markers_that_are_special_tokens_are_not_lost() -> None:

@@ -163,17 +163,21 @@ def test_backups_that_contradict_their_futures_are_named() -> None:
     assert TrainingResult(gain, where, {}, use, True, inconsistent=0.1).advice() == []
     (advice,) = TrainingResult(gain, where, {}, use, True, inconsistent=0.28).advice()
     assert "28% of the last backups" in advice and "lower --train lr" in advice
+    both = TrainingResult(gain, where, {"backup": 0.5}, use, True, inconsistent=0.28).advice()
+    assert both[0] == advice and "a model that follows instructions better" in both[1] and len(both) == 2
 
 
 @pytest.mark.slow  # it needs a whole training run
-def test_contradictions_are_counted_at_the_end_of_a_training(whole: Path, tmp_path: Path) -> None:
+def test_the_last_iterations_are_counted_once_each_at_the_end(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
     rows = list(RunFolder.open(whole).metrics())
     changed = [{**row, "backup_outcome_changed": float(row.get("iteration") == 3)} for row in rows]
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
-    result = trained(folder)
+    crashed = [{**row, "unparseable_policy": 1.0} for row in changed if row["kind"] == "iteration"]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*crashed, *changed]))
+    result, before = trained(folder), trained(whole)
     assert result is not None and result.inconsistent == 1.0
+    assert before is not None and result.unparseable == before.unparseable
 
 
 @needs_a_run

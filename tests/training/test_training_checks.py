@@ -14,7 +14,8 @@ from nlac_bench.harness.measure.missing import missing
 from nlac_bench.harness.measure.official_tasks import OFFICIAL_TASKS
 from nlac_bench.harness.measure.prepare import outline, prepare
 from nlac_bench.harness.measure.training_checks import check_training
-from nlac_bench.harness.runs.configuration import RunConfig, read_config
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.types import Episode
 

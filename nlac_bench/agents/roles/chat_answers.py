@@ -10,29 +10,37 @@ from collections.abc import Iterable, Sequence
 
 from nlac_bench.envs.react import first_action
 
-_EDGE = r"[^\w\n]{0,12}"  # bold, quotes, list marks; bounded, so that reading takes linear time
+_MARK = r"(?:[^\w\n]|_)"  # a part of bold, quotes and list marks
+_EDGE = rf"{_MARK}{{0,12}}"  # bounded, so that reading takes linear time
+_START, _END = r"(?<![^\W_])", r"(?![^\W_])"  # of a word, which underscores may make bold
 _LABELS = "thought|action|prediction|reasoning|why|instead"
 _LABELLED = re.compile(rf"^{_EDGE}(?:{_LABELS})[^\w\n:]{{0,4}}:[*_ \t]{{0,8}}(.*)$", re.I | re.M)
 _REASONED = re.compile(
     rf"^{_EDGE}reasoning[^\w\n:]{{0,4}}:\s*(.*?)^({_EDGE}prediction[^\w\n:]{{0,4}}:.*)", re.I | re.M | re.S
 )
 _THOUGHT = re.compile(rf"^{_EDGE}thought[^\w\n:]{{0,4}}:[*_]{{0,3}}\s*", re.I | re.M)
-_PLACEHOLDER = re.compile(r"<[^<>]*>")
+_PLACEHOLDER = re.compile(r"[^\w\n<{[]{0,12}(?:<[^<>]*>|\{[a-z_ ]+\})[^\w\n>}\]]{0,12}", re.I)
+"""``<the action>`` or ``{action}``, also in bold or quoted. Environments have actions such as ``[rock]``."""
 
 
 def _choice(label: str, values: str, end: str = "") -> re.Pattern[str]:
-    return re.compile(rf"^{_EDGE}{label}{_EDGE}(?<!\w)({values})\b({end}.*)$", re.I | re.M)
+    return re.compile(rf"^{_EDGE}{label}{_EDGE}{_START}({values}){_END}({end}.*)$", re.I | re.M)
 
 
 _OUTCOME = _choice("outcome", "success|failure")
 _OPTIMAL = _choice("optimal", "yes|no")
 _BEST = _choice("best", r"\d{1,2}")
 _OTHERS = {
-    _OUTCOME: re.compile(rf"{_EDGE}(?:or\b|and\b)?{_EDGE}\b(?:success|failure)\b|.*\w", re.I),
-    _OPTIMAL: re.compile(rf"{_EDGE}(?:or\b|and\b)?{_EDGE}\b(?:yes|no)\b", re.I),
+    _OUTCOME: re.compile(r".*[^\W_]"),
+    _OPTIMAL: re.compile(
+        rf"{_EDGE}(?:or\b|and\b)?{_EDGE}{_START}(?:yes|no){_END}"
+        rf"|.*(?<!yes[ -])\b(?:or|otherwise|else)\W{{1,4}}(?:yes|no){_END}|.*\b(?:yes|no) otherwise\b",
+        re.I,
+    ),
     _BEST: re.compile(rf"{_EDGE}(?:or\b|and\b|to\b)?{_EDGE}\d", re.I),
 }
-"""What may not follow a value on its line: another value, and after an outcome any word."""
+"""What may not follow a value on its line: another value (but "no, ask a yes or no question"), and after an
+outcome any word."""
 
 
 def outcome_place(text: str) -> re.Match[str] | None:

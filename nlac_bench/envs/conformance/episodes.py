@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_args
 
+import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
@@ -18,11 +19,13 @@ from nlac_bench.envs.conformance.play import (
     NotApplicableError,
     episode,
     named,
+    next_action,
     play,
     require,
     same,
     sampled_tasks,
 )
+from nlac_bench.envs.returned import check_info, check_step
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.envs.text_env import ActionKind, EndReason, TextEnv
 from nlac_bench.errors import UnknownIdError
@@ -110,21 +113,36 @@ def _global_random_state(subject: CheckedEnv) -> str:
 
 @named("info")
 def _info(subject: CheckedEnv) -> str:
-    with subject.text_env() as env:
+    with subject.env() as made:
+        if not isinstance(made.unwrapped, TextEnv):
+            return _check_types(made)
+        env = made.unwrapped
         for task_id in sampled_tasks(env):
             rng = np.random.default_rng(0)
-            for next_action in (lambda rng=rng: env.random_action(rng), env.oracle_action)[
-                : 1 + env.has_oracle
-            ]:
+            for act in (lambda rng=rng: env.random_action(rng), env.oracle_action)[: 1 + env.has_oracle]:
                 _, info = env.reset(seed=0, options={"task_id": task_id})
                 for key, kind in RESET_KEYS.items():
                     require(
                         isinstance(info.get(key), kind),
                         f"info[{key!r}] at reset is {info.get(key)!r:.80}, not {kind}",
                     )
+                check_info(info)
                 json.dumps(info, allow_nan=False)
-                _check_steps(env, next_action)
+                _check_steps(env, act)
     return ""
+
+
+def _check_types(env: gymnasium.Env[str, str]) -> str:
+    """Check the types of what a plain environment returns; nothing has to be in its ``info``."""
+    for seed in range(SAMPLED_TASKS):
+        check_info(env.reset(seed=seed)[1])
+        rng = np.random.default_rng(seed)
+        for _ in range(MAX_EPISODE_STEPS):
+            _, _, terminated, truncated, info = env.step(next_action(env, rng))
+            check_step(terminated, truncated, info)
+            if terminated or truncated:
+                break
+    return "types of a plain environment"
 
 
 def _needs_oracle(env: TextEnv) -> None:
@@ -132,10 +150,11 @@ def _needs_oracle(env: TextEnv) -> None:
         raise NotApplicableError("the environment has no oracle")
 
 
-def _check_steps(env: TextEnv, next_action: Callable[[], str]) -> None:
+def _check_steps(env: TextEnv, act: Callable[[], str]) -> None:
     """Check ``info`` of each step until the end."""
     for _ in range(MAX_EPISODE_STEPS):
-        _, _, terminated, _, info = env.step(next_action())
+        _, _, terminated, truncated, info = env.step(act())
+        check_step(terminated, truncated, info)
         require(set(info) >= STEP_KEYS, f"info lacks {sorted(STEP_KEYS - set(info))} at a step")
         _one_of(info, "action_kind", get_args(ActionKind))
         json.dumps(info, allow_nan=False)

@@ -87,10 +87,20 @@ def sampled_tasks(env: TextEnv) -> list[str]:
 def comparable(info: Info) -> str:
     """Return ``info`` as text, without the durations of model calls, which differ between runs."""
     info = copy.deepcopy(dict(info))
-    for usage in (info.get("usage") or {}).values():
+    usages = info.get("usage")
+    for usage in usages.values() if isinstance(usages, dict) else ():
         if isinstance(usage, dict):
             usage.pop("seconds", None)
-    return json.dumps(info, sort_keys=True, default=repr)
+    try:
+        return json.dumps(info, sort_keys=True, default=repr)
+    except TypeError:  # other keys than texts, of which a run stores the text
+        return json.dumps(_text_keys(info), sort_keys=True, default=repr)
+
+
+def _text_keys(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _text_keys(each) for key, each in value.items()}
+    return [_text_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def next_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:

@@ -61,8 +61,10 @@ def _async_vector(subject: CheckedEnv) -> str:
                     all(isinstance(o, str) for o in observations),
                     f"observations are not strings: {observations!r:.100}",
                 )
-    finally:
-        vector.close()
+    except BaseException:
+        vector.close(terminate=True)  # without it, close() waits for a worker that has no answer left
+        raise
+    vector.close()
     return "shared_memory=False"
 
 

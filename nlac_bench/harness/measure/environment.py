@@ -8,6 +8,7 @@ import gymnasium
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv, check_trainable
+from nlac_bench.envs.foreign import named
 from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
@@ -56,7 +57,8 @@ class Environments:
                 )
             self._training["level"] = None
         if config.train is not None and isinstance(self.training, PlainEnv):
-            check_trainable(self.training)
+            with named(f"{config.env}: an episode of random actions"):
+                check_trainable(self.training)
 
     @cached_property
     def measured(self) -> TextEnv:

@@ -8,7 +8,7 @@ from pathlib import Path
 from nlac_bench import pretrained
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs.datasets import official_folder
-from nlac_bench.errors import MissingDataError, NlacBenchError
+from nlac_bench.errors import ConfigError, MissingDataError, NlacBenchError
 from nlac_bench.harness.measure.engines import engine_kind, is_named
 from nlac_bench.harness.measure.official_tasks import (
     NEEDS_USER,
@@ -19,6 +19,7 @@ from nlac_bench.harness.measure.official_tasks import (
 )
 from nlac_bench.harness.runs.configuration import EngineKind, RunConfig
 from nlac_bench.harness.runs.trackers import EXTRA, tracker_names
+from nlac_bench.rollout.engines.openai.address import read_address
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 
 _HUB_TIMEOUT_S = 5.0
@@ -35,7 +36,12 @@ class Missing:
 
 
 def missing(config: RunConfig) -> list[Missing]:
-    """Return the missing requirements of ``config``. No model or data is loaded."""
+    """Return the missing requirements of ``config``. No model or data is loaded.
+
+    Raises:
+        ConfigError: a model is a folder that does not exist, which cannot be installed or fetched.
+        EngineSetupError: the address of a server or a variable of a proxy or of certificates is not usable.
+    """
     results = []
     if (data := missing_data(official_tasks(config))) is not None:
         results.append(data)
@@ -78,7 +84,11 @@ def refuse_missing(config: RunConfig) -> None:
 def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> list[Missing]:
     kind = engine_kind(name, base_url, engine)
     if kind == "openai":
-        if base_url is None and not os.environ.get("OPENAI_API_KEY"):
+        if base_url is not None:
+            from nlac_bench.rollout.engines.openai.connection import Connections
+
+            Connections(read_address(base_url, flag), key="", concurrency=1)  # refuses what no run could use
+        elif not os.environ.get("OPENAI_API_KEY"):
             return [
                 Missing(
                     "an API key for OpenAI", f"set OPENAI_API_KEY, or set {flag} to the URL of another server"
@@ -98,11 +108,11 @@ def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> li
     if results or is_named(name) or Path(name).is_dir():
         return results
     if not _is_hub_id(name):
-        advice = (
-            "set --model to an existing folder, or to a Hugging Face id such as Qwen/Qwen2.5-0.5B-Instruct"
+        raise ConfigError(
+            f"{flag.replace('base-url', 'model')} names the model folder {name}, which does not exist; set "
+            "it to an existing folder, or to a Hugging Face id such as Qwen/Qwen2.5-0.5B-Instruct"
         )
-        results.append(Missing(f"the model folder {name}, which does not exist", advice))
-    elif not available(name):
+    if not available(name):
         advice = f"connect to the network, or set --model to the folder of a downloaded copy of {name}"
         results.append(Missing(f"the weights of {name}, which are not in the Hugging Face cache", advice))
     return results

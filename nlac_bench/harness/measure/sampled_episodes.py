@@ -10,13 +10,14 @@ import numpy as np
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.env_string import join
+from nlac_bench.envs.foreign import named
 from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.measure.official_tasks import Sampled
 from nlac_bench.harness.measure.prepare import Outline
 from nlac_bench.harness.measure.unloaded import CHARS_PER_TOKEN, UnloadedEngine
 from nlac_bench.harness.runs.configuration import RunConfig
-from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.agent import Agent, begun
 from nlac_bench.types import Info
 
 TOKENS_PER_TURN = {"react": 150, "act": 60, "tool_calling": 60}
@@ -32,6 +33,7 @@ TALK_TURNS = 5
 """Assumed number of messages to the user in an episode of τ-bench; the oracle sends none."""
 SAMPLED_TASKS = 5
 MAX_STEPS = 200
+_IN_EPISODE = "{env}: an episode that was played for the estimate"
 _TOOL = {"type": "function", "function": {"name": "look", "description": "", "parameters": {}}}
 
 
@@ -65,22 +67,24 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
     In environments without an oracle, random actions are played instead.
     """
     env = scripted_env(planned)
-    results = []
-    for task in _some(tasks):
-        observation, info = env.reset(seed=0, options={"task_id": task})
-        rules = _rules(info)
-        lengths, ended, rng = [len(observation)], False, np.random.default_rng(0)
-        actions: list[int] = []
-        while not ended and len(lengths) <= MAX_STEPS:
-            action = env.oracle_action() if env.has_oracle else env.random_action(rng)
-            observation, _, terminated, truncated, _ = env.step(action)
-            ended = terminated or truncated
-            lengths.append(len(observation))
-            actions.append(len(action))
-        alone = env.prompts is not None and env.one_line and env.has_oracle
-        answer = float(np.mean(actions)) if alone else None
-        results.append(Sampled(rules, bool(info["tools"]), tuple(lengths), answer))
-    return results
+    with named(_IN_EPISODE.format(env=planned.config.env)):
+        return [_sample_episode(env, task) for task in _some(tasks)]
+
+
+def _sample_episode(env: Any, task: str) -> Sampled:
+    observation, info = env.reset(seed=0, options={"task_id": task})
+    rules = _rules(info)
+    lengths, ended, rng = [len(observation)], False, np.random.default_rng(0)
+    actions: list[int] = []
+    while not ended and len(lengths) <= MAX_STEPS:
+        action = env.oracle_action() if env.has_oracle else env.random_action(rng)
+        observation, _, terminated, truncated, _ = env.step(action)
+        ended = terminated or truncated
+        lengths.append(len(observation))
+        actions.append(len(action))
+    alone = env.prompts is not None and env.one_line and env.has_oracle
+    answer = float(np.mean(actions)) if alone else None
+    return Sampled(rules, bool(info["tools"]), tuple(lengths), answer)
 
 
 def answer_tokens(config: RunConfig) -> int:
@@ -135,13 +139,14 @@ def instruction_tokens(planned: Outline, agent: Agent, engine: UnloadedEngine) -
     """
     env, known = scripted_env(planned), 0.0
     for task in _some(dict.fromkeys(item.task_id for item in planned.plan)):
-        observation, info = env.reset(seed=0, options={"task_id": task})
+        with named(_IN_EPISODE.format(env=planned.config.env)):
+            observation, info = env.reset(seed=0, options={"task_id": task})
         if engine.tokenizer is None:  # without the texts, so that other data give the same number
             observation = ""
             info |= {"policy": "", "tools": [_TOOL] if info.get("tools") else [], "examples": ()}
         else:
             known += _fixed(_rules(info), planned.config) + len(observation) / CHARS_PER_TOKEN
-        asyncio.run(agent.begin(env, 0).act(observation, info))
+        asyncio.run(begun(agent, env, 0).act(observation, info))
     lengths = [engine.tokens(request) for request in engine.asked]
     return (sum(lengths) - known) / len(lengths) if lengths else 0.0
 

@@ -1,8 +1,6 @@
-"""The configuration of a run, read from command line options, a TOML file or an earlier run's config.json."""
+"""The configuration of a run: its settings, which are also the options of ``nlac-bench run``."""
 
-import typing
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import Field, SerializeAsAny, model_validator
@@ -15,8 +13,7 @@ from nlac_bench.harness.runs.secrets import refuse_known_secrets
 from nlac_bench.harness.runs.trackers import TRACKERS, tracker_names
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
-from nlac_bench.settings import Settings, explain_unknown, kinds
-from nlac_bench.untrusted import MAX_SETTINGS_BYTES, read_json, read_toml
+from nlac_bench.settings import Settings
 
 EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
 VLLM_OPTIONS = ("gpu_memory_utilization", "tensor_parallel_size", "max_model_len")
@@ -357,52 +354,3 @@ class RunConfig(Settings):
             if name not in cls.model_fields:
                 raise
             raise ConfigError(f"--{name.replace('_', '-')} {fault}") from None
-
-
-def wrong_setting(stored: Mapping[str, object]) -> str | None:
-    """Return which setting of a stored configuration has a wrong type, or None.
-
-    Settings that this version does not know, and bounds, are not checked: the run can still be read.
-    """
-    for name, field in RunConfig.model_fields.items():
-        value = stored.get(name)
-        wanted = (dict,) if name == "train" else tuple(map(_plain_kind, kinds(field.annotation)))
-        right = isinstance(value, (*wanted, int) if float in wanted else wanted)
-        if value is not None and (not right or (isinstance(value, bool) and bool not in wanted)):
-            words = " or ".join(dict.fromkeys(_KINDS[kind] for kind in wanted))
-            return f"{name} must be {words}, got {value!r:.80}"
-    return None
-
-
-_KINDS = {str: "text", int: "a whole number", float: "a number", dict: "an object", bool: "true or false"}
-
-
-def _plain_kind(kind: Any) -> Any:
-    """Return the type of the values of ``kind``: a type, a table, or a ``Literal`` of texts."""
-    return dict if typing.get_origin(kind) is dict else kind if isinstance(kind, type) else str
-
-
-def read_config(path: Path) -> dict[str, Any]:
-    """Return the settings of a TOML file, or of a run's ``config.json``, without those of no effect.
-
-    The table ``[launch]`` of a TOML file is left out; ``cluster/launch/settings.py`` reads it.
-
-    Raises:
-        ConfigError: the file cannot be read, contains a secret, or has an unknown setting.
-    """
-    try:
-        values = read_json(path, MAX_SETTINGS_BYTES) if path.suffix == ".json" else read_toml(path)
-    except OSError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error}") from error
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")
-    refuse_known_secrets(values, f"{path}: ")
-    if path.suffix != ".json":
-        values.pop("launch", None)
-    for name in values:
-        if name not in RunConfig.model_fields:
-            raise ConfigError(f"{path}: {explain_unknown(name, RunConfig)}")
-    of_a_run = path.name == "config.json" and path.with_name("manifest.json").exists()
-    return methods.effective(values) if of_a_run else values

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from nlac_bench.harness.runs.configuration import wrong_setting
 from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, EpisodeFormatError, episode_from_row
 from nlac_bench.harness.runs.lines import DamagedFolderError, RunFolderError, read_lines
 from nlac_bench.harness.runs.seeds import Planned, first_duplicate
+from nlac_bench.harness.runs.stored_settings import wrong_setting
 from nlac_bench.types import Episode
 from nlac_bench.untrusted import read_json
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from nlac_bench.agents import methods
 from nlac_bench.agents.methods import Method
 from nlac_bench.envs import registry as envs
-from nlac_bench.envs.foreign import LOAD_S, ForeignCodeError, bounded, described
-from nlac_bench.errors import SIGNALS, NlacBenchError, UnknownIdError
+from nlac_bench.envs.foreign import LOAD_S, ForeignCodeError, bounded, named
+from nlac_bench.errors import UnknownIdError
+from nlac_bench.rollout.agent import checked
 
 if TYPE_CHECKING:
     from nlac_bench.agents.registry import AgentContext
@@ -71,7 +72,8 @@ def make(name: str, context: "AgentContext") -> "Agent":
     """Make the agent ``name``.
 
     Raises:
-        NlacBenchError: as ``agents.registry.make``; or the object is neither a method nor callable, or fails.
+        NlacBenchError: as ``agents.registry.make``; or the object is neither a method nor callable, fails, or
+            returns what is no agent.
     """
     from nlac_bench.agents import registry  # engines and prompts, which reading a configuration needs not
 
@@ -82,10 +84,6 @@ def make(name: str, context: "AgentContext") -> "Agent":
         return registry.trained(name, value, context)
     if not callable(value):
         raise UnknownIdError(f"{name!r} is a {type(value).__name__}; it must be a Method, or make an agent")
-    try:
+    with named(f"the factory of agent {name!r}"):
         agent: Agent = value(context)
-    except (NlacBenchError, *SIGNALS):
-        raise
-    except BaseException as error:  # the code of a user may raise any exception
-        raise ForeignCodeError(f"the factory of agent {name!r} failed: {described(error)}") from error
-    return agent
+    return checked(agent, f"agent {name!r}")

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from nlac_bench.leaderboards.entry import Cost, Entry, Tokens
+from nlac_bench.leaderboards.entry import Cost, Entry
 from nlac_bench.leaderboards.spent import budget_use
+from nlac_bench.leaderboards.subject import Tokens
 from nlac_bench.reports.boards.formats import NOTHING, count_text, duration, plain
 from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.reports.report.ends import end_in_words

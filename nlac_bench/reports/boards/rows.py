@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nlac_bench.leaderboards.boards import OUTSIDE, BoardRow
-from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
+from nlac_bench.leaderboards.entry import Entry
+from nlac_bench.leaderboards.entry_part import Bounds
 from nlac_bench.leaderboards.spent import per_episode, spent_by_runs
+from nlac_bench.leaderboards.subject import TrainingCost
 from nlac_bench.reports.boards.facts import (
     SEED_COLUMNS,
     Facts,

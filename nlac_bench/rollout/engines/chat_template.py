@@ -33,6 +33,8 @@ class ChatFormat:
             )
         check_template(tokenizer)
         self.tokenizer = tokenizer
+        self._apart: dict[tuple[object, ...], bool] = {}
+        """Whether the template writes messages of these roles, with tools or without, after a mere reply."""
 
     def prompt_ids(self, request: SampleRequest) -> list[int]:
         """Return the tokens of the prompt.
@@ -42,37 +44,48 @@ class ChatFormat:
         """
         if request.messages is None:
             return list(request.prompt_ids or ())
-        messages = [_for_template(message) for message in request.messages]
         if request.prefix_ids:
-            tail = self._after_last_assistant(messages, request.tools)
+            tail = self.later(request.messages, request.tools)
             if tail is not None:
                 ids = self._tokenize(tail)
                 ended = bool(ids) and request.prefix_ids[-1] == ids[0]  # the sample includes its end token
                 return [*request.prefix_ids, *ids[ended:]]
-        return self._tokenize(self._render(messages, request.tools))
+        return self._tokenize(self.render(request.messages, request.tools))
 
     def render(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, add_generation_prompt: bool = True
+        self, messages: Messages, tools: Sequence[ToolSchema], *, add_generation_prompt: bool = True
     ) -> str:
         """Return the text of a conversation.
 
         Raises:
             NlacBenchError: the template raised an error for the messages.
         """
-        return self._render(messages, tools, add_generation_prompt)
+        adapted = list(map(_for_template, messages))
+        if "<|channel|>analysis" in str(self.tokenizer.chat_template):
+            adapted = list(map(_for_channels, adapted))
+        return self._render(adapted, tools, add_generation_prompt)
 
-    def _after_last_assistant(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str | None:
-        """Return the template's text after the last assistant message's content; None if it is not found."""
+    def later(self, messages: Messages, tools: Sequence[ToolSchema]) -> str | None:
+        """Return the text that follows ``prefix_ids`` in a prompt: the messages after the last assistant's.
+
+        None if the template does not write them by themselves; the whole conversation is then rendered. Some
+        templates write the result of a call only after the call, which is among the ``prefix_ids``.
+        """
         last = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=None)
         if last is None or last == len(messages) - 1:
             return None
-        shortened = [
-            {"role": "user", "content": "."},
-            {"role": "assistant", "content": _MARK},
-            *messages[last + 1 :],
-        ]
+        added = list(map(_for_template, messages[last + 1 :]))
+        kind = (bool(tools), *(message.get("role") for message in added))
+        if kind not in self._apart:  # not decided by the contents: a short one can be in the text by chance
+            words = [{**message, "content": f"later-text-{i}."} for i, message in enumerate(added)]
+            text = self._after_a_reply(words, tools)
+            self._apart[kind] = text is not None and all(word["content"] in text for word in words)
+        return self._after_a_reply(added, tools) if self._apart[kind] else None
+
+    def _after_a_reply(self, added: Sequence[Message], tools: Sequence[ToolSchema]) -> str | None:
+        reply = [{"role": "user", "content": "."}, {"role": "assistant", "content": _MARK}]
         try:
-            text = self._render(shortened, tools)
+            text = self._render([*reply, *added], tools)
         except NlacBenchError:  # for example, a template requires a call before a tool result
             return None
         return text.partition(_MARK)[2] if text.count(_MARK) == 1 else None
@@ -121,6 +134,18 @@ def _for_template(message: Mapping[str, Any]) -> Message:
             arguments = function.get("arguments")
         calls.append({**call, "function": {**function, "arguments": arguments}})
     return {**message, "tool_calls": calls}
+
+
+def _for_channels(message: Message) -> Message:
+    """Return ``message`` without thoughts in tags, for gpt-oss's template.
+
+    It writes the content of a call into the channel of the analysis, and that of a reply into the final one.
+    """
+    if message.get("role") != "assistant":
+        return message
+    thoughts, _, said = str(message.get("content") or "").rpartition("</think>")
+    analysis = thoughts.strip().removeprefix("<think>").strip() if message.get("tool_calls") else ""
+    return {**message, "content": f"{analysis}\n\n{said.strip()}".strip()}
 
 
 def _with_text_arguments(message: Message) -> Message:

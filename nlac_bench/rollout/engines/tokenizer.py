@@ -1,10 +1,17 @@
 """What the engines, prompts and the learner use of a tokenizer of transformers."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Protocol
 
 from nlac_bench.types import Messages, ToolSchema
+
+
+class AddedToken(Protocol):
+    """A token that is not part of the tokenizer's model; ``special`` ones can be skipped in decoding."""
+
+    special: bool
 
 
 class Tokenizer(Protocol):
@@ -15,6 +22,10 @@ class Tokenizer(Protocol):
     eos_token: str | None
     eos_token_id: int | None
     init_kwargs: dict[str, object]
+    added_tokens_decoder: Mapping[int, AddedToken]
+
+    def __hash__(self) -> int:
+        """Return a hash by identity."""
 
     def __call__(self, text: str, *, add_special_tokens: bool = True) -> Mapping[str, list[int]]:
         """Return the tokens of ``text`` as ``input_ids``."""
@@ -40,3 +51,9 @@ class Tokenizer(Protocol):
 
     def save_pretrained(self, folder: str | PathLike[str]) -> object:
         """Write the tokenizer's files into ``folder``."""
+
+
+@functools.lru_cache(maxsize=8)  # transformers makes the table anew each time
+def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """Return the tokens that ``decode`` leaves out with ``skip_special_tokens=True``."""
+    return frozenset(i for i, token in tokenizer.added_tokens_decoder.items() if token.special)

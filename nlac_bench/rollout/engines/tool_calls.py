@@ -16,7 +16,8 @@
 | Granite, Phi, Jamba, Cohere | a marker, then one JSON object or a list of them |
 
 Only engines that render chats in this process need these parsers; servers parse tool calls themselves. A call
-that cannot be read stays in the text, where the environment finds its marker.
+that cannot be read stays in the text, where the environment finds its marker. A call in private reasoning is
+none.
 """
 
 import json
@@ -25,7 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from nlac_bench.envs.call_markers import call_marker
-from nlac_bench.rollout.engines.engine import ToolCall
+from nlac_bench.rollout.engines.engine import Sampling, ToolCall
+from nlac_bench.rollout.engines.tokenizer import Tokenizer, special_ids
 from nlac_bench.types import ToolSchema
 
 Call: TypeAlias = tuple[str, Any] | tuple[str, Any, str]
@@ -39,30 +41,76 @@ Reader: TypeAlias = Callable[[re.Match[str], Types], list[Call]]
 def parse_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> tuple[str, tuple[ToolCall, ...]]:
     """Return ``text`` without its tool calls, and the calls. Calls that cannot be parsed stay in the text.
 
+    Only what follows private reasoning is parsed. gpt-oss's analysis is returned between ``<think>`` tags.
+
     Args:
         tools: the tools that the model was offered. Formats that write arguments as plain text need the types
             of their parameters.
     """
+    text = _without_channels(text)
     types = _types(tools)
+    thoughts, answer = _split(text)
     for pattern, reader in _FORMATS:
-        if pattern.search(text):
-            rest, calls = _taken(text, pattern, reader, types)
+        if pattern.search(answer):
+            rest, calls = _taken(answer, pattern, reader, types)
             if calls:
-                return _WRAPPERS.sub("", rest).strip(), tuple(calls)
+                return (thoughts + _WRAPPERS.sub("", rest)).strip(), tuple(calls)
     return text, ()
 
 
+def read_sample(
+    tokenizer: Tokenizer, ids: Sequence[int], text: str, sampling: Sampling, tools: Sequence[ToolSchema]
+) -> tuple[str, tuple[ToolCall, ...]]:
+    """Return the text and the calls of a sample of a model whose tokens are decoded in this process.
+
+    Args:
+        ids: the sampled tokens without the end token.
+        text: their text without special tokens, up to the first stop string.
+        tools: the tools that the model was offered; without any, a call stays in the text.
+    """
+    marked = text
+    if not special_ids(tokenizer).isdisjoint(ids):  # some families' markers are special tokens
+        marked = sampling.cut(str(tokenizer.decode(ids)))
+    return sampled_calls(text, marked, tools)
+
+
 def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[str, tuple[ToolCall, ...]]:
-    """Return the text and the calls of a sample of a model in this process.
+    """Return the text and the calls of a sample.
+
+    The text has special tokens only where these are the marker of a call that was not read, so that an
+    environment can refuse it, and no marks of gpt-oss's channels.
 
     Args:
         text: what was sampled, without special tokens.
         marked: the same with special tokens, among which the markers of calls can be.
+        tools: the tools that the model was offered; without any, a call stays in the text.
     """
-    rest, calls = parse_tool_calls(marked, tools)
-    if calls:
-        return rest, calls
-    return (text if call_marker(marked) is None else marked), ()
+    if tools:
+        rest, calls = parse_tool_calls(marked, tools)
+        if calls:
+            return rest, calls
+    plain = _without_channels(marked)
+    if plain != marked:
+        return plain, ()
+    # JSON at the beginning is seen to be a call without its marker, and environments read it.
+    unseen = call_marker(_split(marked)[1]) is not None and not _OPENS_OBJECT.match(_split(text)[1])
+    return (marked if unseen else text), ()
+
+
+def _without_channels(text: str) -> str:
+    """Return gpt-oss's ``text`` without the marks of its channels, the analysis between ``<think>`` tags."""
+    thoughts = [each["said"].strip() for each in _CHANNEL.finditer(text) if each["name"] == "analysis"]
+    rest = _CHANNEL.sub(lambda each: "" if each["name"] == "analysis" else each["said"], text)
+    return "<think>\n{}\n</think>\n\n{}".format("\n".join(thoughts), rest) if thoughts else rest
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return the private reasoning with which ``text`` begins, and the rest."""
+    if _OPENS_OBJECT.match(text):  # a call may quote the tag in an argument
+        return "", text
+    ends = [match.end() for match in _THOUGHTS_END.finditer(text)]
+    end = ends[-1] if ends else len(text) if _THOUGHTS_BEGIN.match(text) else 0
+    return text[:end], text[end:]
 
 
 def _taken(text: str, pattern: re.Pattern[str], reader: Reader, types: Types) -> tuple[str, list[ToolCall]]:
@@ -224,6 +272,14 @@ def _types(tools: Sequence[ToolSchema]) -> dict[str, dict[str, object]]:
 
 
 _DECODER = json.JSONDecoder()
+_OPENS_OBJECT = re.compile(r"\s*(?:\[\s*)?\{")
+_THOUGHTS_BEGIN = re.compile(r"\s*(?:<think>|\[THINK\]|<\|START_THINKING\|>|<\|channel>)")
+_THOUGHTS_END = re.compile(r"</think>|\[/THINK\]|<\|END_THINKING\|>|<channel\|>")
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>assistant)?<\|channel\|>(?P<name>analysis|commentary|final)(?: ?<\|constrain\|>\w{1,20})?"
+    r"<\|message\|>(?P<said>.*?)(?:<\|end\|>|<\|return\|>|(?=<\|start\|>|<\|channel\|>)|\Z)",
+    re.DOTALL,
+)
 # Each closing tag may be missing at the end of the text: without it, a search would read the rest again and
 # again.
 _FUNCTION = re.compile(r"<function=(?P<name>[^>\s]{1,200})>(?P<inside>.*?)(?P<end></function>|\Z)", re.DOTALL)
@@ -258,7 +314,7 @@ _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
             _named,
         ),
         (
-            r"(?:<\|start\|>assistant)?(?:<\|channel\|>commentary)?\s?to=functions\.(?P<name>[\w-]+)"
+            r"(?:<\|start\|>assistant)?(?:<\|channel\|>(?:commentary|analysis))?\s?to=functions\.(?P<name>[\w-]+)"
             r"(?:<\|channel\|>commentary)?\s*(?:<\|constrain\|>)?(?:json)?\s*<\|message\|>(?P<body>.*?)(?:<\|call\|>|\Z)",
             _named,
         ),

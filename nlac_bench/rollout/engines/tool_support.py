@@ -37,6 +37,7 @@ _TOOL = {
         },
     },
 }  # fmt: skip
+_REASONED = "<think>\nKnotweed.\n</think>\n\nYarrowstalk."
 _ARGUMENTS = {"harbour": "Oystergate", "depth": 7}
 _CALL_IDS = ("call00000", "functions.find_kettlewren:0")
 """Ids that the parser gives to calls; Kimi's are part of the format."""
@@ -103,7 +104,7 @@ def tool_problem(tokenizer: Tokenizer) -> str | None:
 def _problem(chat: ChatFormat, call_id: str) -> str | None:
     system: Message = {"role": "system", "content": _SYSTEM}
     first: Message = {"role": "user", "content": _FIRST}
-    function = {"name": "find_kettlewren", "arguments": _ARGUMENTS}
+    function = {"name": "find_kettlewren", "arguments": json.dumps(_ARGUMENTS)}
     call: Message = {
         "role": "assistant", "content": "",
         "tool_calls": [{"id": call_id, "type": "function", "function": function}],
@@ -123,6 +124,9 @@ def _problem(chat: ChatFormat, call_id: str) -> str | None:
         called = chat.render([system, first, call], [_TOOL], add_generation_prompt=False)
         before = chat.render([system, first], [_TOOL], add_generation_prompt=False)
         whole = chat.render([system, first, call, result, reply, second], [_TOOL])
+        # A run keeps the tokens of the call, with the text before it, and adds what follows.
+        played = [system, first, {**call, "content": _REASONED}, result]
+        answer = chat.later(played, [_TOOL]) or chat.render(played, [_TOOL])
     except NlacBenchError as error:
         return f"it fails on a call and its result: {error}"
     # The prompt for an answer can end with the beginning of the marker of a call.
@@ -131,6 +135,7 @@ def _problem(chat: ChatFormat, call_id: str) -> str | None:
         ("a call", "find_kettlewren", longer),
         ("the arguments of a call", "Oystergate", longer),
         ("the result of a call", _RESULT, whole),
+        ("the result of a call", _RESULT, answer),
         ("the text after a result", _SECOND, whole),
     ):
         if word not in text:

@@ -12,12 +12,12 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import (
     Sample,
     SampleRequest,
     Slot,
-    ToolCall,
     WeightSource,
 )
 from nlac_bench.rollout.engines.filling import Filling
@@ -37,7 +37,7 @@ from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.hf.row import Row
 from nlac_bench.rollout.engines.hf.threads import end_idle_threads
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import sampled_calls
+from nlac_bench.rollout.engines.tool_calls import read_sample
 from nlac_bench.rollout.engines.weight_file import digest
 from nlac_bench.rollout.engines.weights import (
     NOISE,
@@ -131,7 +131,8 @@ class HFEngine(Batching):
 
         Raises:
             EngineError: the model failed (out of memory, NaN), or the engine is closed.
-            NlacBenchError: the chat template fails on the messages, or the slot has no weights yet.
+            NlacBenchError: the chat template fails on the messages or renders no text, or the slot has no
+                weights yet.
         """
         end_idle_threads()  # of a learner or a loader in the caller's thread
         job = Job(request, Future(), time.perf_counter())
@@ -204,6 +205,10 @@ class HFEngine(Batching):
         request = job.request
         self._decoder_of(request.slot)
         job.prompt = self._format.prompt_ids(request)
+        if not job.prompt:
+            raise NlacBenchError(
+                "the prompt has no tokens: the chat template renders the messages as no text"
+            )
         left = self.context - len(job.prompt)
         seed = request.seed if request.seed is not None else secrets.randbits(63)
         limit = min(left, request.sampling.max_tokens)
@@ -262,13 +267,8 @@ class HFEngine(Batching):
         ended = bool(row.ids) and row.ids[-1] in self.end_ids
         ids = row.ids[: len(row.ids) - ended]
         text = row.sampling.cut(str(self.tokenizer.decode(ids, skip_special_tokens=True)))
-        finish = row.finish
-        calls: tuple[ToolCall, ...] = ()
-        if job.request.tools:  # the markers of calls are special tokens in some families
-            text, calls = sampled_calls(
-                text, row.sampling.cut(str(self.tokenizer.decode(ids))), job.request.tools
-            )
-            finish = "tool_calls" if calls and finish == "stop" else finish
+        text, calls = read_sample(self.tokenizer, ids, text, row.sampling, job.request.tools)
+        finish = "tool_calls" if calls and row.finish == "stop" else row.finish
         assert finish is not None
         return Sample(text, finish, job.prompt, row.ids, row.logprobs, version, usage, calls)
 

@@ -5,6 +5,7 @@ quoted word, "parameter NAME") and by what is said of it (unsupported, unknown, 
 phrases.
 """
 
+import json
 import re
 import threading
 from collections.abc import Iterable, Mapping
@@ -37,6 +38,12 @@ _REFUSES = re.compile(
     r"|不支持|无效|非法|不能|必须|仅支持",
     re.I,
 )
+_UNSUPPORTED = re.compile(
+    r"unsupported|(?:not|n['o]?t)(?: be)? (?:supported|support|permitted|allowed|implemented)"
+    r"|extra inputs|unknown|unrecogni|unexpected keyword|deprecated|不支持",
+    re.I,
+)
+"""Words that say of a field that it is not accepted at all, with which a server does not fail in passing."""
 _KIND = (
     r"(?:parameters?|param|arguments?|arg|fields?|propert(?:y|ies)|options?|keywords?|keys?|names?|inputs?"
     r"|settings?|values?|attributes?|参数|字段)"
@@ -56,7 +63,7 @@ _STREAM = re.compile(
 _TOGETHER = re.compile(r"\bboth\b|only one of|together|mutually|at the same time|simultaneous", re.I)
 _BOUND = re.compile(
     r"at most|<=|less than|no more|maximum|up to|range|between|should be|must be|too large|exceed|limit"
-    r"|at least|>=?|positive|≤",
+    r"|at least|>=?|positive|≤|≥|greater than|larger than|above|non-?zero",
     re.I,
 )
 _KNOWN_NAMES = re.compile(
@@ -66,6 +73,14 @@ _KNOWN_NAMES = re.compile(
     re.I,
 )
 """A list of what the server accepts: the field that it refuses is not among it."""
+_LOWEST = re.compile(
+    r"(?:at least|>=?|≥|(?:greater|larger|more|higher) than(?: or equal to)?|above|between|[(\[])\s*"
+    r"([01]?\.\d{1,4}|[01])(?![\d.]*\d)|positive|non-?zero",
+    re.I,
+)
+_RANGE = re.compile(r"(?<=\[)(\d{1,9}),(\d{1,9})(?=[\])])")
+"""Both numbers of ``[1,512]``, which is no thousand."""
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?:\.\d{1,4})?(?![\w])")
 
 
@@ -79,15 +94,18 @@ class Adaptations:
         self._dropped: set[str] = set()
         self._renamed: dict[str, str] = {}
         self._most: dict[str, float] = {}
-        self._values: dict[str, float] = {}
+        self._least: dict[str, float] = {}
+        self._streams = False
         self._without: set[str] = set()
+        self._failures: set[int] = set()
+        """Hashes of the requests at which the server failed, and of its words."""
         self._no_system = False
 
     def apply(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``body`` as this server accepts it."""
         with self._guard:
             sent = dict(body)
-            if "stream" in self._values:
+            if self._streams:
                 sent["stream"] = True
             if sent.get("stream"):  # otherwise a stream has no token counts
                 sent.setdefault("stream_options", {"include_usage": True})
@@ -101,13 +119,13 @@ class Adaptations:
             for name, most in self._most.items():
                 if name in sent:
                     sent[name] = min(sent[name], most)
-            for name, value in self._values.items():
-                if name in sent and name != "stream":
-                    sent[name] = value
+            for name, least in self._least.items():
+                if name in sent:
+                    sent[name] = max(sent[name], least)
             if self._without and "messages" in sent:
                 sent["messages"] = [_without(message, self._without) for message in sent["messages"]]
             if self._no_system and "messages" in sent:
-                sent["messages"] = _merged(sent["messages"])
+                sent["messages"] = merged(sent["messages"])
             return sent
 
     def learn(self, complaint: Complaint, sent: Mapping[str, Any]) -> str | None:
@@ -119,12 +137,28 @@ class Adaptations:
         if complaint.status not in _STATUS or not (_REFUSES.search(complaint.text) or complaint.params):
             return None
         with self._guard:
+            if complaint.status == 500 and not _UNSUPPORTED.search(complaint.text):
+                failure = hash((complaint.message, json.dumps(sent, sort_keys=True)))
+                if failure not in self._failures:
+                    self._failures.add(failure)
+                    return None  # it may pass
             return self._learn(complaint, sent)
 
-    def drop(self, name: str) -> str:
-        """Leave out the field ``name`` from now on, and return what was done."""
+    def adopt(self, left_out: Iterable[str], streams: bool, no_system: bool) -> str:
+        """Change later requests as told, and return what was done.
+
+        Args:
+            left_out: names of fields.
+            streams: ask for streamed replies.
+            no_system: put the system's text into the first user message.
+        """
         with self._guard:
-            return self._drop(name)
+            done = [self._drop(name) for name in left_out]
+            if streams:
+                done.append(self._ask_for_a_stream())
+            if no_system:
+                done.append(self._merge_system())
+            return "; ".join(done)
 
     def note(self, name: str, what: str) -> str:
         """Record a change that is made elsewhere."""
@@ -135,8 +169,7 @@ class Adaptations:
     def _learn(self, complaint: Complaint, sent: Mapping[str, Any]) -> str | None:
         message = complaint.message
         if not sent.get("stream") and "stream" not in self._dropped and _STREAM.search(message):
-            self._values["stream"] = 1
-            return self._did("stream", "set to true")
+            return self._ask_for_a_stream()
         echoed = {key for message in sent.get("messages", ()) for key in _keys(message) if ECHOED.search(key)}
         if names := _named(complaint, echoed):
             self._without |= set(names)
@@ -144,8 +177,7 @@ class Adaptations:
         fields = [name for name in sent if name not in KEPT]
         names = _named(complaint, fields)
         if not names and self._system_refused(complaint, sent):
-            self._no_system = True
-            return self._did("system message", "put into the first user message")
+            return self._merge_system()
         if not names:
             return None
         if len(names) > 1 and _TOGETHER.search(message):
@@ -160,19 +192,19 @@ class Adaptations:
             f"{message} {' '.join(complaint.codes)}", re.I,
         )  # fmt: skip
         if type(value) in (int, float) and not unsupported and _BOUND.search(message):
-            numbers = [float(number) for number in _NUMBER.findall(message.replace(",", ""))]
+            plain = _THOUSANDS.sub("", _RANGE.sub(r"\1 \2", message))
+            numbers = [float(number) for number in _NUMBER.findall(plain)]
             below = [number for number in numbers if 0 < number < value]
             if name in _OTHER_NAME and below and name not in self._most:
                 self._most[name] = int(max(below))
                 return self._did(name, f"at most {self._most[name]}")
-            if name == "temperature" and name not in self._values:
-                if value == 0 and re.search(
-                    r"positive|greater than 0|> ?0|\(0|above 0|larger than 0", message
-                ):
-                    self._values[name] = 0.01
-                    return self._did(name, "0.01 instead of 0")
-                if below and value > 1:
-                    self._values[name] = max(below)
+            if name == "temperature":
+                lowest = _LOWEST.search(plain)
+                if value == 0 and lowest and name not in self._least:
+                    self._least[name] = float(lowest[1] or 0) or 0.01
+                    return self._did(name, f"{self._least[name]:g} instead of 0")
+                if below and value > 1 and name not in self._most:
+                    self._most[name] = max(below)
                     return self._did(name, f"{max(below):g} instead of {value:g}")
         other = _OTHER_NAME.get(name)
         if other and other not in self._dropped and other not in self._renamed:
@@ -188,8 +220,16 @@ class Adaptations:
     def _drop(self, name: str) -> str:
         self._dropped.add(name)
         if name == "stream":
-            self._values.pop("stream", None)
+            self._streams = False
         return self._did(name, "left out")
+
+    def _ask_for_a_stream(self) -> str:
+        self._streams = True
+        return self._did("stream", "set to true")
+
+    def _merge_system(self) -> str:
+        self._no_system = True
+        return self._did("system message", "put into the first user message")
 
     def _did(self, name: str, what: str) -> str:
         self.changes[name] = what
@@ -272,7 +312,7 @@ def _without(message: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     return kept
 
 
-def _merged(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def merged(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the messages with the system's text before that of the first user message."""
     system = [m for m in messages if m.get("role") == "system"]
     rest = [dict(m) for m in messages if m.get("role") != "system"]

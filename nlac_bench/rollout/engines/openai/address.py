@@ -35,9 +35,10 @@ class Address:
 
     @property
     def loopback(self) -> bool:
-        """Whether the server runs on this machine."""
+        """Whether the server runs on this machine; 0.0.0.0 leads to it too."""
         try:
-            return ipaddress.ip_address(self.host).is_loopback
+            number = ipaddress.ip_address(self.host)
+            return number.is_loopback or number.is_unspecified
         except ValueError:
             return self.host == "localhost" or self.host.endswith(".localhost")
 

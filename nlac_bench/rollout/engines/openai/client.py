@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ import openai
 
 from nlac_bench.rollout.engines.backoff import TransientFault
 from nlac_bench.rollout.engines.openai.adapting import Adaptations
-from nlac_bench.rollout.engines.openai.complaint import complains, read_complaint
+from nlac_bench.rollout.engines.openai.complaint import error_in, read_complaint
 from nlac_bench.rollout.engines.openai.connection import (
     CONNECT_S,
     Connection,
@@ -26,13 +27,14 @@ from nlac_bench.rollout.engines.openai.failures import (
     exception_of,
     redirected,
 )
-from nlac_bench.rollout.engines.openai.probing import why_refused
+from nlac_bench.rollout.engines.openai.probing import Accepted, Finding, why_refused
 from nlac_bench.rollout.engines.openai.prompt_lengths import PromptLengths
 from nlac_bench.rollout.engines.openai.reply import ContextOverflow
 from nlac_bench.rollout.engines.openai.stream import read_body
 
 _MOST_CHANGES = 16
 """Largest number of changes of one request; a server that refuses more is assumed to refuse every request."""
+_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)", re.I)
 _NO_TOOLS = (
     "The server accepts requests without tools only; use --agent react, which describes them in the prompt, "
     "or start the server with a parser of tool calls"
@@ -71,7 +73,10 @@ class Client:
         """When each request was sent that has no reply yet."""
         self.streamed = 0
         """Number of events of unfinished streamed replies; an event is about a token."""
-        self._found: dict[str, str] = {}
+        self._refused_all: set[str] = set()
+        """The words in which the server refused every request."""
+        self._too_long: dict[str, int] = {}
+        """By the words of a refusal, the shortest prompt that was too long, in characters."""
         self._context: int | None = None
         self._asked_context = False
         self._lengths = PromptLengths()
@@ -115,6 +120,7 @@ class Client:
                 ):
                     continue
                 raise exception_of(error, self.host, self.model, self._redacted) from None
+            self._answered["tools" in sent] += 1
             self._learn_lengths(sent, data)
             return data, sent
         raise EngineSetupError(
@@ -164,7 +170,7 @@ class Client:
     def _another_route(self, error: ServerComplained) -> bool:
         """Try the address with or without ``/v1`` if the server does not know the route."""
         address, message = self._connections.address, error.complaint.message
-        unknown = error.complaint.status in (404, 405) and not re.search(r"\bmodel\b", message, re.I)
+        unknown = error.complaint.status in (404, 405) and not re.search(r"(?<!/)\bmodel\b", message, re.I)
         if any(self._answered.values()) or not unknown or not address.others:
             return False
         self._connections.move(address.others[0])
@@ -182,8 +188,13 @@ class Client:
         async with self._connections.get().probing:
             if self.adaptations.apply(sent) != sent:
                 return True
-            finding = self._found.get(alike)
-            if finding is None:
+            characters = _characters(sent)
+            finding: Finding | Accepted
+            if alike in self._refused_all:
+                finding = "everything"
+            elif characters >= self._too_long.get(alike, sys.maxsize):
+                finding = "too long"
+            else:
 
                 async def accepts(body: Mapping[str, Any]) -> bool:
                     try:
@@ -192,15 +203,18 @@ class Client:
                         if other.meaning in ("rate_limit", "server", "quota"):
                             raise exception_of(other, self.host, self.model, self._redacted) from None
                         return False
+                    self._answered["tools" in sent] += set(body) == set(sent)  # the form is accepted
                     return True
 
                 if not self._asked_context:
                     self._context, self._asked_context = await self.context_length(), True
-                tokens = _characters(sent) / self._lengths.per_token
+                tokens = characters / self._lengths.per_token
                 answered = self._answered["tools" in sent] > 0
                 finding = await why_refused(sent, accepts, tokens, self._context, answered)
-                if finding in ("too long", "content", "form", "everything"):
-                    self._found[alike] = finding
+                if finding == "too long":
+                    self._too_long[alike] = characters
+                elif finding == "everything":
+                    self._refused_all.add(alike)
         if finding == "too long":
             raise ContextOverflow(self._redacted(error.complaint.message)[:2000]) from None
         reason = self._redacted(error.complaint.message)[:500] or "an empty reply"
@@ -212,9 +226,10 @@ class Client:
             ) from None
         if finding == "tools":
             raise EngineSetupError(f"{status}. {_NO_TOOLS}") from None
-        if finding in ("content", "form"):
+        if not isinstance(finding, Accepted):
             return False
-        self._say(self.adaptations.drop(finding), error)
+        done = self.adaptations.adopt(finding.left_out, finding.streams, finding.no_system)
+        self._say(done, error)
         return True
 
     async def _send(self, endpoint: str, body: Mapping[str, Any]) -> Any:
@@ -224,7 +239,7 @@ class Client:
             ServerComplained: the reply is an error, whatever its status.
             TransientFault, EngineSetupError
         """
-        connection, request = self._connections.get(), object()
+        connection, request, read = self._connections.get(), object(), b""
         async with connection.free:
             self._sent[request] = time.monotonic()
             try:
@@ -259,12 +274,16 @@ class Client:
                     f"the connection broke during the reply ({type(error).__name__})", "connection"
                 ) from None
             except (ValueError, RecursionError):
-                raise TransientFault("the reply is not valid JSON", "bad_reply") from None
+                if not _PAGE.match(read):
+                    raise TransientFault("the reply is not valid JSON", "bad_reply") from None
+                page = f"{self.host} sent an HTML page instead of a reply; check the path in --base-url"
+                if any(self._answered.values()):
+                    raise TransientFault(page, "bad_reply") from None
+                raise EngineSetupError(page) from None
             finally:
                 del self._sent[request]
-        if complains(data) or (failed := _failed_choice(data)):
-            raise ServerComplained(read_complaint(200, data if complains(data) else failed))
-        self._answered["tools" in body] += 1
+        if (failed := error_in(data)) is not None:
+            raise ServerComplained(read_complaint(200, failed))
         return data
 
     async def _read(self, connection: Connection, endpoint: str, body: Mapping[str, Any]) -> bytes:
@@ -299,14 +318,6 @@ class Client:
                 "beginning",
                 stacklevel=2,
             )
-
-
-def _failed_choice(data: Any) -> Any:
-    """Return the error inside a choice, as gateways send it if the model fails during its answer."""
-    choices = data.get("choices") if isinstance(data, dict) else None
-    if not isinstance(choices, list):
-        return None
-    return next((c["error"] for c in choices if isinstance(c, dict) and c.get("error")), None)
 
 
 def _characters(body: Mapping[str, Any]) -> int:

@@ -20,6 +20,8 @@ _PROSE = {
 }  # fmt: skip
 _CODES = {"code", "type", "status", "error_code", "errorcode", "error_type", "status_code", "err_code"}
 _PARAMS = {"param", "parameter", "field", "property", "argument", "parameter_name"}
+_ERROR = _PROSE | {"base_resp", "code", "error_code", "errorcode", "err_code"}
+_ANSWER = ("message", "delta")
 # A validator repeats the value that it refuses, which may be the conversation.
 _REPEATED = {"input", "ctx", "url", "request", "failed_generation", "user_id", "request_id", "headers"}
 _MOST_TEXT, _MOST_NODES, _DEEPEST = 4000, 400, 12
@@ -72,14 +74,33 @@ def read_complaint(status: int, body: object, wait: float | None = None) -> Comp
     return Complaint(status, message, tuple(dict.fromkeys(filter(None, normal))), tuple(params), wait)
 
 
-def complains(data: object) -> bool:
-    """Return whether the JSON of a reply with status 200 is an error, as gateways send it."""
-    if not isinstance(data, dict) or data.get("choices"):
-        return isinstance(data, list) and len(data) == 1 and complains(data[0])
-    keys = {str(key).lower() for key in data}
-    if data.get("error") or data.get("errors") or data.get("base_resp"):
-        return True
-    return bool(keys & {"detail", "message", "msg", "code"}) and "choices" not in keys
+def error_in(data: object) -> object:
+    """Return the error in the JSON of a reply with status 200, as gateways send it; None if there is none.
+
+    It may stand beside an answer that it broke off, or inside a choice. A reply without choices is an error
+    if it has any prose or a code.
+    """
+    if isinstance(data, list) and len(data) == 1:
+        return error_in(data[0])
+    if not isinstance(data, dict):
+        return None
+    rest = {key: value for key, value in data.items() if key != "choices"}
+    names = {str(key).lower() for key, value in rest.items() if _has_content(value)}
+    if names & {"error", "errors"} or (not data.get("choices") and names & _ERROR):
+        return rest
+    choices = data.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        for place in (choice, *(choice.get(name) for name in _ANSWER)) if isinstance(choice, dict) else ():
+            if isinstance(place, dict) and _has_content(place.get("error")):
+                return place["error"]
+    return None
+
+
+def _has_content(value: object) -> bool:
+    """Return whether anything in ``value`` is not empty: ``{"code": 0, "message": ""}`` is no error."""
+    if isinstance(value, dict):
+        return any(map(_has_content, value.values()))
+    return any(map(_has_content, value)) if isinstance(value, list) else bool(value)
 
 
 def _found(value: object, key: str, left: list[int], depth: int) -> Iterator[tuple[str, str]]:

@@ -63,14 +63,14 @@ async def examine(make: Callable[[dict[str, object]], OpenAIEngine]) -> Examined
     """
     engine, result = make({}), Examined()
     try:
-        names, result.context = await engine.client.models()
+        sample = await _tried(result, "a plain question", lambda: _ask(engine, [_SYSTEM, _HELLO]))
+        names, result.context = await engine.client.models()  # at the address that was found to be right
         result.models = names[:20]
         if names and engine.model not in names and f"models/{engine.model}" not in names:
             result.problems.append(
                 f"its list of models lacks {engine.model!r}; it has {', '.join(names[:5])}"
                 + (" …" if len(names) > 5 else "")
             )
-        sample = await _tried(result, "a plain question", lambda: _ask(engine, [_SYSTEM, _HELLO]))
         if sample is not None:
             result.ok = True
             result.usage = sample.usage.prompt_tokens > 0

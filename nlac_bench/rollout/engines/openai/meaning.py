@@ -37,6 +37,20 @@ _EMPTY_ACCOUNT = re.compile(
     re.IGNORECASE,
 )
 
+_ALLOWANCE = re.compile(
+    r"\b(?:hourly|daily|weekly|monthly|yearly|annual)\b[^.]{0,40}\b(?:tokens?|limit|budget|usage|requests?"
+    r"|quota)|\b(?:tokens?|usage|spend\w*|credits?) (?:budget|quota|allowance)"
+    r"|\bbudget (?:has been |is |was )?exceeded",
+    re.IGNORECASE,
+)
+"""What an account may use in a period, which is no length of a request."""
+# "context deadline exceeded" is about a request's time: Go calls the scope of a request its context.
+_TIME_OR_MEMORY = re.compile(
+    r"\bdeadline|\btime[d -]?out|\bcontext cancel|\bout of memory|\bOOM\b|\bto allocate"
+    r"|(?:than|of|after|within|exceed\w*) \d[\d.,]* ?(?:ms|milliseconds?|s|secs?|seconds?|min|minutes?"
+    r"|[MG]i?B)\b",
+    re.IGNORECASE,
+)
 _SENT = (
     r"prompts?|inputs?|context|contexts|messages?|conversation|sessions?|chat history|sequences?"
     r"|request(?:ed)?|body|payload"
@@ -114,9 +128,11 @@ _ACCOUNT = re.compile(
     r"\b(?:account|organi[sz]ation|key|subscription|ip|address|project) (?:\w+ ){0,3}(?:flagged|blocked)",
     re.I,
 )
+_OF_PROMPT = re.compile(r"\b(?:context|prompt|input)\b")
 _COUNT = re.compile(r"\d[\d,]{1,11}")
 
-_SETUP_STATUS = (401, 403, 404)
+_SETUP_STATUS = (401, 403, 404, 405)
+_TIME_STATUS = (408, 504)
 _PASSING_STATUS = (408, 409, 425)
 _PAUSE_STATUS = (429, 498, 503, 529)
 _FILTER_STATUS = (0, 400, 403, 422, 451)
@@ -131,6 +147,8 @@ def meaning_of(complaint: Complaint) -> Meaning:
         return "rate_limit"
     if says_overflow(complaint):
         return "overflow"
+    if _says_allowance(complaint):
+        return "quota"
     if says_filtered(complaint):
         return "filter"
     if status in _SETUP_STATUS:
@@ -157,15 +175,22 @@ def says_overflow(complaint: Complaint) -> bool:
     """Return whether an error means that the context was too short; the wording varies by server.
 
     A server's own failure (status 500 and above) may mention contexts too, so there the message must state
-    the lengths, or say that the context is exceeded.
+    the lengths, or say that the context is exceeded. Excesses of time, of memory and of what the account may
+    use are no overflow, and where the status says that the account lacks a right, only a code counts.
     """
-    if any(_OVERFLOW_CODE.search(code) for code in complaint.codes) and not _of_other_field(complaint):
+    no_right = complaint.status in _SETUP_STATUS
+    codes = [code for code in complaint.codes if _OVERFLOW_CODE.search(code) and "quota" not in code]
+    if any(_OF_PROMPT.search(code) or not no_right for code in codes) and not _of_other_field(complaint):
         return True
+    if no_right or complaint.status in _TIME_STATUS or _says_allowance(complaint):
+        return False
     if complaint.status == 413:
         return True
     message = re.sub(r"[`'\"*]", "", complaint.message)
     if _NO_ROOM.search(message):
         return True
+    if _TIME_OR_MEMORY.search(message):
+        return False
     if _of_other_field(complaint) or not all(words.search(message) for words in _SPEAKS):
         return False
     if complaint.status >= 500:
@@ -217,6 +242,11 @@ _PROMPT = re.compile(
     r"|(?:has|contains)(?: at least)? (\d[\d,]{0,11}) (?:input )?tokens|(\d[\d,]{0,11}) inputs? tokens",
     re.I,
 )
+
+
+def _says_allowance(complaint: Complaint) -> bool:
+    """Return whether an error means that the account has used what it may use in a period."""
+    return bool(_ALLOWANCE.search(complaint.message) and _SPEAKS[1].search(complaint.message))
 
 
 def _of_other_field(complaint: Complaint) -> bool:

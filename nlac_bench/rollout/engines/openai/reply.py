@@ -5,11 +5,12 @@ budget of tokens went into thoughts ends by ``length``, and one that a content f
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from nlac_bench.rollout.engines.backoff import TransientFault
+from nlac_bench.rollout.engines.backoff import RATE_LIMIT, TransientFault
 from nlac_bench.rollout.engines.engine import Finish, Sample, SampleRequest, ToolCall
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.usage import amount
@@ -40,12 +41,13 @@ class Price:
 _FINISH: dict[str, Finish] = {
     "length": "length", "max_tokens": "length", "max_output_tokens": "length",
     "tool_calls": "tool_calls", "function_call": "tool_calls",
-    "model_length": "context_overflow", "model_context_window_exceeded": "context_overflow",
+    "model_length": "context_overflow",
     **dict.fromkeys(
         ("content_filter", "content_filtered", "refusal", "safety", "sensitive", "recitation", "blocklist",
          "prohibited_content", "spii"), "content_filter",
     ),
 }  # fmt: skip
+_CONTEXT_FULL = re.compile(r"(?:context|prompt|input).*(?:length|window|limit|long|exceed|overflow|full)")
 _BROKEN = (
     "abort", "aborted", "cancel", "canceled", "cancelled", "error", "failed", "insufficient_system_resource",
     "network_error", "timeout",
@@ -139,9 +141,11 @@ def _finish(reason: object, data: Mapping[str, object], asked: int | None) -> Fi
         used = usage.get("completion_tokens") if isinstance(usage, dict) else None
         return "length" if asked is not None and type(used) is int and used >= asked else "stop"
     name = reason.lower().partition(":")[0].strip() if isinstance(reason, str) else ""
+    if "rate" in name and "limit" in name:
+        raise TransientFault(f"the sample did not end normally (finish_reason {reason!r:.40})", RATE_LIMIT)
     if not name or name in _BROKEN:
         raise TransientFault(f"the sample did not end normally (finish_reason {reason!r:.40})", "bad_reply")
-    return _FINISH.get(name, "stop")
+    return _FINISH.get(name, "context_overflow" if _CONTEXT_FULL.search(name) else "stop")
 
 
 def _answer(text: str) -> str:

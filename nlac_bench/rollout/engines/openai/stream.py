@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from nlac_bench.rollout.engines.backoff import TransientFault
+from nlac_bench.rollout.engines.openai.complaint import error_in
 
 _TEXTS = ("content", "refusal", "arguments", "text")
 
@@ -12,17 +13,21 @@ def read_body(body: bytes) -> Any:
     """Return the JSON of a reply, which is one value or a stream of server-sent events.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: it is neither, or an event is not in OpenAI's format.
         TransientFault: a stream broke off.
     """
     text = body.decode("utf-8-sig")
     if text.lstrip()[:1] in ("{", "[", "") or not _events(text):
         return json.loads(text)
-    return _joined(_events(text))
+    try:
+        return _joined(_events(text))
+    except (AttributeError, TypeError) as error:
+        raise ValueError("an event of the stream is not in OpenAI's format") from error
 
 
 def _events(text: str) -> list[str]:
-    """Return the data of each event; comments such as ``: PROCESSING`` and other fields are skipped."""
+    """Return the data of each event; comments such as ``: PROCESSING``, other fields and empty data are
+    skipped."""
     events: list[str] = []
     lines: list[str] = []
     for line in [*text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]:
@@ -31,7 +36,7 @@ def _events(text: str) -> list[str]:
         elif not line and lines:
             events.append("\n".join(lines))
             lines = []
-    return events
+    return [event for event in events if event.strip()]
 
 
 def _joined(events: list[str]) -> Any:
@@ -45,21 +50,38 @@ def _joined(events: list[str]) -> Any:
         chunk = json.loads(event)
         if not isinstance(chunk, dict):
             raise ValueError("an event of the stream is not a JSON object")
-        if chunk.get("error") or (chunk.get("code") and "choices" not in chunk):
+        if error_in(chunk) is not None:
             return chunk  # an error of the server, as in a reply that is sent whole
         for choice in chunk.pop("choices", None) or ():
             _add(choices.setdefault(int(choice.get("index") or 0), {}), choice)
         whole |= {key: value for key, value in chunk.items() if value is not None}
-    whole["choices"] = [choices[index] for index in sorted(choices)]
+    whole["choices"] = [_one_message(choices[index]) for index in sorted(choices)]
     if not done and not any(choice.get("finish_reason") for choice in whole["choices"]):
         raise TransientFault("the stream ended before the reply was complete", "connection")
     return whole
 
 
+def _one_message(choice: dict[str, Any]) -> dict[str, Any]:
+    """Return the choice with one message: that of its deltas, if they have more than a role.
+
+    Some servers (Perplexity) repeat the whole message so far beside each delta.
+    """
+    delta = choice.pop("delta", {})
+    if any(value for key, value in delta.items() if key != "role"):
+        choice["message"] = delta
+    else:
+        choice.setdefault("message", delta)
+    return choice
+
+
 def _add(choice: dict[str, Any], chunk: dict[str, Any]) -> None:
     for key, value in chunk.items():
         if key in ("delta", "message") and isinstance(value, dict):
-            _merge(choice.setdefault("message", {}), value)
+            said = str(choice.get("message", {}).get("content") or "")
+            if key == "message" and said and str(value.get("content")).startswith(said):
+                choice["message"] = value  # the whole message so far
+            else:
+                _merge(choice.setdefault(key, {}), value)
         elif key == "text" and isinstance(value, str):
             choice["text"] = choice.get("text", "") + value
         elif key == "logprobs" and isinstance(value, dict):

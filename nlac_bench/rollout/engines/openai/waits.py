@@ -29,17 +29,21 @@ _EPOCH_S = 1_000_000_000
 def header_wait(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait that the headers of an error ask for, or None.
 
-    ``retry-after-ms`` and ``retry-after`` (RFC 9110) count first. Otherwise it is the latest reset of a limit
-    of which nothing remains (``x-ratelimit-reset-requests: 6m0s``, ``anthropic-ratelimit-tokens-reset`` with
-    a date, ``x-ratelimit-reset`` with milliseconds since 1970, ``RateLimit: "default";r=0;t=30`` of
-    draft-ietf-httpapi-ratelimit-headers).
+    ``retry-after-ms`` and ``retry-after`` (RFC 9110) count first, also with a prefix (``x-``). Otherwise
+    it is the latest reset of a limit of which nothing remains (``x-ratelimit-reset-requests: 6m0s``,
+    ``anthropic-ratelimit-tokens-reset`` with a date, ``x-ratelimit-reset`` with milliseconds since 1970,
+    ``RateLimit: "default";r=0;t=30`` of draft-ietf-httpapi-ratelimit-headers).
     """
     lower = {name.lower(): value for name, value in headers.items()}
-    if (milliseconds := _seconds(lower.get("retry-after-ms"))) is not None:
+
+    def ending(end: str) -> str:
+        return next((value for name, value in sorted(lower.items()) if name.endswith(end)), "")
+
+    if (milliseconds := _seconds(ending("retry-after-ms"))) is not None:
         return milliseconds / 1000
-    if (asked := parse_retry_after(lower.get("retry-after"))) is not None:
+    if (asked := parse_retry_after(after := ending("retry-after"))) is not None:
         return asked
-    if (asked := duration(lower.get("retry-after", ""))) is not None:
+    if (asked := duration(after)) is not None:
         return asked
     waits = [float(seconds) for seconds in _NONE_LEFT.findall(lower.get("ratelimit", ""))]
     for name, value in lower.items():

@@ -21,8 +21,8 @@ from nlac_bench.rollout.engines.engine import (
 )
 from nlac_bench.rollout.engines.filling import Filling
 from nlac_bench.rollout.engines.forms import FormTokens, Free
-from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.rollout.engines.tokenizer import Tokenizer, special_ids
+from nlac_bench.rollout.engines.tool_calls import read_sample
 from nlac_bench.types import Usage
 
 
@@ -30,8 +30,8 @@ from nlac_bench.types import Usage
 class Generated:
     """An answer of vLLM to one prompt.
 
-    ``stopped`` is False where the answer was cut because it reached ``max_tokens``; ``version`` is that of
-    the weights.
+    ``text`` has no special tokens. ``stopped`` is False where the answer was cut because it reached
+    ``max_tokens``; ``version`` is that of the weights.
     """
 
     ids: list[int]
@@ -61,7 +61,9 @@ async def sample(
     else:
         numbers = range(request.n)
         if form is None:
-            samples = await asyncio.gather(*(_one(request, prompt, left, generate, i) for i in numbers))
+            samples = await asyncio.gather(
+                *(_one(request, prompt, left, generate, tokenizer, i) for i in numbers)
+            )
         else:
             samples = await asyncio.gather(
                 *(_fill(request, form, prompt, left, generate, i) for i in numbers)
@@ -72,19 +74,23 @@ async def sample(
 
 
 async def _one(
-    request: SampleRequest, prompt: list[int], left: int, generate: Generate, number: int
+    request: SampleRequest,
+    prompt: list[int],
+    left: int,
+    generate: Generate,
+    tokenizer: Tokenizer,
+    number: int,
 ) -> Sample:
     sampling = request.sampling
     limit = min(left, sampling.max_tokens)
     seed = _seed(request, number)
-    arguments = _arguments(sampling, limit, sampling.stop, seed)
-    if request.tools:  # the markers of calls are special tokens in some families
-        arguments["skip_special_tokens"] = False
-    done = await generate(prompt, arguments)
+    done = await generate(prompt, _arguments(sampling, limit, sampling.stop, seed))
     finish: Finish = "stop"
     if not done.stopped:
         finish = "length" if limit == sampling.max_tokens else "context_overflow"
-    text, calls = parse_tool_calls(done.text, request.tools) if request.tools else (done.text, ())
+    ended = done.stopped and bool(done.ids) and done.ids[-1] in special_ids(tokenizer)
+    ids = done.ids[: len(done.ids) - ended]
+    text, calls = read_sample(tokenizer, ids, done.text, sampling, request.tools)
     if calls and finish == "stop":
         finish = "tool_calls"
     return Sample(text, finish, prompt, done.ids, done.logprobs, done.version, Usage(), calls)

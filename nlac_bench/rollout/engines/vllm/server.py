@@ -136,8 +136,7 @@ class Server:
             self.prompt_tokens += len(prompt)
             self.cached_tokens += int(details["cached_tokens"])
         at_end = finish == "stop" and choice.get("stop_reason") is None  # the last token ended the answer
-        plain = bool(arguments.get("skip_special_tokens", True))
-        text = str(self.tokenizer.decode(ids[:-1] if at_end else ids, skip_special_tokens=plain))
+        text = str(self.tokenizer.decode(ids[:-1] if at_end else ids, skip_special_tokens=True))
         places = [at for at in map(text.find, arguments.get("stop") or ()) if at >= 0]
         if finish == "stop" and places:
             text = text[: min(places)]
