@@ -23,8 +23,8 @@ _PLACEHOLDER = re.compile(r"[^\w\n<{[]{0,12}(?:<[^<>]*>|\{[a-z_ ]+\})[^\w\n>}\]]
 """``<the action>`` or ``{action}``, also in bold or quoted. Environments have actions such as ``[rock]``."""
 
 
-def _choice(label: str, values: str, end: str = "") -> re.Pattern[str]:
-    return re.compile(rf"^{_EDGE}{label}{_EDGE}{_START}({values}){_END}({end}.*)$", re.I | re.M)
+def _choice(label: str, values: str) -> re.Pattern[str]:
+    return re.compile(rf"^{_EDGE}{label}{_EDGE}{_START}({values}){_END}(.*)$", re.I | re.M)
 
 
 _OUTCOME = _choice("outcome", "success|failure")

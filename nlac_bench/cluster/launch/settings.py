@@ -7,9 +7,9 @@ from typing import Self
 from pydantic import Field
 
 from nlac_bench.errors import ConfigError
+from nlac_bench.harness.runs.stored_settings import read_content
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.settings import Settings, explain_unknown
-from nlac_bench.untrusted import read_toml
 
 TABLE = "launch"
 """The name of the table. ``nlac-bench run`` ignores it."""
@@ -98,12 +98,7 @@ def _table(path: Path) -> dict[str, object]:
     """Return the table of a TOML file, empty if there is none, or if it is a run's ``config.json``."""
     if path.suffix == ".json":
         return {}
-    try:
-        table = read_toml(path).get(TABLE, {})
-    except OSError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error}") from error
+    table = read_content(path).get(TABLE, {})
     if not isinstance(table, Mapping):
         raise ConfigError(f"{path}: {TABLE} must be a table of settings, not {table!r:.200}")
     return dict(table)

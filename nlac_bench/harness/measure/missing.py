@@ -49,9 +49,9 @@ def missing(config: RunConfig) -> list[Missing]:
         results.append(Missing(NEEDS_USER.format(env=config.env), USER_FIX))
     if config.agent not in FLOORS and config.model is not None:
         engine = "hf" if config.servers is not None else config.engine  # the learner's packages are needed
-        results += _model(config.model, config.base_url, engine, "--base-url")
+        results += _model(config.model, config.base_url, engine, "--")
     if config.user_model is not None and config.replay is None:
-        results += _model(config.user_model, config.user_base_url, "auto", "--user-base-url")
+        results += _model(config.user_model, config.user_base_url, "auto", "--user-")
     return [*dict.fromkeys(results), *missing_trackers(config)]
 
 
@@ -81,17 +81,20 @@ def refuse_missing(config: RunConfig) -> None:
         raise NlacBenchError("missing: " + "; ".join(f"{each.what}: {each.fix}" for each in result))
 
 
-def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> list[Missing]:
+def _model(name: str, base_url: str | None, engine: EngineKind, prefix: str) -> list[Missing]:
     kind = engine_kind(name, base_url, engine)
     if kind == "openai":
         if base_url is not None:
             from nlac_bench.rollout.engines.openai.connection import Connections
 
-            Connections(read_address(base_url, flag), key="", concurrency=1)  # refuses what no run could use
+            Connections(
+                read_address(base_url, f"{prefix}base-url"), key="", concurrency=1
+            )  # refuses what no run could use
         elif not os.environ.get("OPENAI_API_KEY"):
             return [
                 Missing(
-                    "an API key for OpenAI", f"set OPENAI_API_KEY, or set {flag} to the URL of another server"
+                    "an API key for OpenAI",
+                    f"set OPENAI_API_KEY, or set {prefix}base-url to the URL of another server",
                 )
             ]
         return []
@@ -109,7 +112,7 @@ def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> li
         return results
     if not _is_hub_id(name):
         raise ConfigError(
-            f"{flag.replace('base-url', 'model')} names the model folder {name}, which does not exist; set "
+            f"{prefix}model names the model folder {name}, which does not exist; set "
             "it to an existing folder, or to a Hugging Face id such as Qwen/Qwen2.5-0.5B-Instruct"
         )
     if not available(name):

@@ -36,6 +36,20 @@ def _plain_kind(kind: Any) -> Any:
     return dict if typing.get_origin(kind) is dict else kind if isinstance(kind, type) else str
 
 
+def read_content(path: Path) -> Any:
+    """Return the content of a TOML or JSON file.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    try:
+        return read_json(path, MAX_SETTINGS_BYTES) if path.suffix == ".json" else read_toml(path)
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error}") from error
+
+
 def read_config(path: Path) -> dict[str, Any]:
     """Return the settings of a TOML file, or of a run's ``config.json``, without those of no effect.
 
@@ -44,12 +58,7 @@ def read_config(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: the file cannot be read, contains a secret, or has an unknown setting.
     """
-    try:
-        values = read_json(path, MAX_SETTINGS_BYTES) if path.suffix == ".json" else read_toml(path)
-    except OSError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error}") from error
+    values = read_content(path)
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")
     refuse_known_secrets(values, f"{path}: ")
