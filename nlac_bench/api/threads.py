@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+INTERRUPT_DELAY_S = 1.0  # the most that Ctrl-C can take
+
 
 class StoppableLoop:
     """Runs coroutines in the thread that calls ``run``; another thread can stop them."""
@@ -58,21 +60,31 @@ def call(work: Callable[[StoppableLoop], T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return work(loop)
-    begun = threading.Event()
+    # Locks, and not events or conditions: an interrupt inside those can leave their own lock held for ever.
+    waiting, running = threading.Lock(), threading.Lock()
+    waiting.acquire()
+    running.acquire()
 
     def begin() -> T:
-        begun.wait()  # a pool that is interrupted while it starts a thread would not wait for its work
-        return work(loop)
+        waiting.acquire()  # a pool that is interrupted while it starts a thread would not wait for its work
+        try:
+            return work(loop)
+        finally:
+            running.release()
 
     with ThreadPoolExecutor(1, "nlac-bench-run") as pool:
         try:
             future = pool.submit(begin)
-            begun.set()
-            return future.result()
+            waiting.release()
+            # A signal that arrives just before a wait does not end it; it is handled after the wait.
+            while not running.acquire(timeout=INTERRUPT_DELAY_S):
+                pass
         except KeyboardInterrupt:
             loop.stop()
-            begun.set()
+            if waiting.locked():
+                waiting.release()
             raise
+        return future.result()
 
 
 async def acall(work: Callable[[StoppableLoop], T]) -> T:

@@ -264,12 +264,16 @@ def test_ctrl_c_twice_ends_a_call_and_keeps_what_was_played() -> None:
     assert not (run.path / "report.html").exists()
 
 
-def test_ctrl_c_in_a_notebook_stops_the_thread_of_the_run() -> None:
+@pytest.mark.parametrize("wakes", [True, False])
+def test_ctrl_c_in_a_notebook_stops_the_thread_of_the_run(wakes: bool) -> None:
     stopped = []
 
     async def forever() -> None:
+        # A signal that another thread receives does not end a wait of the main thread, and neither does one
+        # that the main thread receives just before it waits.
+        receiver = threading.main_thread() if wakes else threading.current_thread()
         try:
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            signal.pthread_kill(receiver.ident or 0, signal.SIGINT)
             await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
             stopped.append(True)
