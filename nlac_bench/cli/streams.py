@@ -1,7 +1,8 @@
-"""Standard output and standard error of a command; one exit code if they are closed or full.
+"""Standard output and standard error of a command; one exit code if they cannot be written to.
 
-A reader may leave (``| head``), a disk may be full, and a descriptor may be closed from the start (``>&-``).
-The first failure to write raises ``OutputClosedError``. Whatever becomes of that, ``main`` exits with 141.
+A reader may leave (``| head``), and a disk may be full. The first failure to write raises
+``OutputClosedError``. Whatever becomes of that, ``main`` exits with 141. Descriptors that are closed from the
+start (``>&-``) are opened on the null device.
 """
 
 import contextlib
@@ -9,7 +10,6 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 from nlac_bench.errors import OutputClosedError
@@ -127,16 +127,15 @@ def guarded_output(*, reserve: bool) -> Iterator[None]:
 
 
 def _open_closed() -> None:
-    """Open descriptors that are closed from the start, so that no file gets their numbers.
+    """Open descriptors that are closed from the start on the null device, so that no file gets their numbers.
 
-    Python then has None as the stream. The input that it gets here is empty; writing to its output fails, as
-    on a full disk.
+    Python then has None as the stream.
     """
-    for number, name in ((0, os.devnull), (1, "/dev/full"), (2, "/dev/full")):
+    for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            opened = os.open(name if Path(name).exists() else os.devnull, os.O_RDWR)
+            opened = os.open(os.devnull, os.O_RDWR)
             if opened != number:
                 os.dup2(opened, number)
                 os.close(opened)
