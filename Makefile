@@ -39,8 +39,9 @@ help: ## List the tasks
 
 setup: $(READY) ## Create .venv with everything that running and testing need
 
+# An environment of another Python is replaced: the two would be mixed.
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	@echo "installing about 150 packages into $(VENV); that takes about a minute"
 	$(UV) pip install --python $(BIN)/python -c constraints.txt -e '.[dev]'

@@ -127,6 +127,8 @@ CALL = '{"name": "get", "arguments": {"id": "7"}}'
         ("Thought: so\nAction: Good day.", "Good day."),
         ("**Thought**: so\n**Action**: Good day.", "Good day."),
         ("**Thought:** so **Action:** Good day.", "Good day."),
+        ("__Thought__: so\n__Action__: Good day.", "Good day."),
+        ("__Thought:__ so\n__Action:__ Good day.", "Good day."),
         ("thought: so\nACTION: Good day.", "Good day."),
         ("Thought: so\nAction: Good day.\nAction: Bye.", "Good day."),
         ("Thought: so\nAction: Good day.\nObservation: Bye.\nThought: x", "Good day."),

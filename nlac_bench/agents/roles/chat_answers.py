@@ -13,12 +13,13 @@ from nlac_bench.envs.react import first_action
 _MARK = r"(?:[^\w\n]|_)"  # a part of bold, quotes and list marks
 _EDGE = rf"{_MARK}{{0,12}}"  # bounded, so that reading takes linear time
 _START, _END = r"(?<![^\W_])", r"(?![^\W_])"  # of a word, which underscores may make bold
+_COLON = rf"{_MARK}{{0,4}}?:"
 _LABELS = "thought|action|prediction|reasoning|why|instead"
-_LABELLED = re.compile(rf"^{_EDGE}(?:{_LABELS})[^\w\n:]{{0,4}}:[*_ \t]{{0,8}}(.*)$", re.I | re.M)
+_LABELLED = re.compile(rf"^{_EDGE}(?:{_LABELS}){_COLON}[*_ \t]{{0,8}}(.*)$", re.I | re.M)
 _REASONED = re.compile(
-    rf"^{_EDGE}reasoning[^\w\n:]{{0,4}}:\s*(.*?)^({_EDGE}prediction[^\w\n:]{{0,4}}:.*)", re.I | re.M | re.S
+    rf"^{_EDGE}reasoning{_COLON}[*_]{{0,3}}\s*(.*?)^({_EDGE}prediction{_COLON}.*)", re.I | re.M | re.S
 )
-_THOUGHT = re.compile(rf"^{_EDGE}thought[^\w\n:]{{0,4}}:[*_]{{0,3}}\s*", re.I | re.M)
+_THOUGHT = re.compile(rf"^{_EDGE}thought{_COLON}[*_]{{0,3}}\s*", re.I | re.M)
 _PLACEHOLDER = re.compile(r"[^\w\n<{[]{0,12}(?:<[^<>]*>|\{[a-z_ ]+\})[^\w\n>}\]]{0,12}", re.I)
 """``<the action>`` or ``{action}``, also in bold or quoted. Environments have actions such as ``[rock]``."""
 

@@ -41,13 +41,13 @@ Reader: TypeAlias = Callable[[re.Match[str], Types], list[Call]]
 def parse_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> tuple[str, tuple[ToolCall, ...]]:
     """Return ``text`` without its tool calls, and the calls. Calls that cannot be parsed stay in the text.
 
-    Only what follows private reasoning is parsed. gpt-oss's analysis is returned between ``<think>`` tags.
+    Only what follows private reasoning is parsed, which is returned between ``<think>`` tags.
 
     Args:
         tools: the tools that the model was offered. Formats that write arguments as plain text need the types
             of their parameters.
     """
-    text = _without_channels(text)
+    text = _with_think_tags(text)
     types = _types(tools)
     thoughts, answer = _split(text)
     for pattern, reader in _FORMATS:
@@ -78,7 +78,7 @@ def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[
     """Return the text and the calls of a sample.
 
     The text has special tokens only where these are the marker of a call that was not read, so that an
-    environment can refuse it, and no marks of gpt-oss's channels.
+    environment can refuse it. Private reasoning is between ``<think>`` tags, whichever marks the family has.
 
     Args:
         text: what was sampled, without special tokens.
@@ -89,7 +89,7 @@ def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[
         rest, calls = parse_tool_calls(marked, tools)
         if calls:
             return rest, calls
-    plain = _without_channels(marked)
+    plain = _with_think_tags(marked)
     if plain != marked:
         return plain, ()
     # JSON at the beginning is seen to be a call without its marker, and environments read it.
@@ -97,11 +97,19 @@ def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[
     return (marked if unseen else text), ()
 
 
-def _without_channels(text: str) -> str:
-    """Return gpt-oss's ``text`` without the marks of its channels, the analysis between ``<think>`` tags."""
+def _with_think_tags(text: str) -> str:
+    """Return ``text`` with its private reasoning between ``<think>`` tags and without gpt-oss's channels."""
+    for begin, end in _OTHER_THOUGHTS if not _OPENS_OBJECT.match(text) else ():
+        said, ended, rest = text.partition(end)
+        if said.lstrip().startswith(begin) or (ended and begin not in said):  # the prompt may have begun it
+            return _thought(said.lstrip().removeprefix(begin), rest.lstrip())
     thoughts = [each["said"].strip() for each in _CHANNEL.finditer(text) if each["name"] == "analysis"]
     rest = _CHANNEL.sub(lambda each: "" if each["name"] == "analysis" else each["said"], text)
-    return "<think>\n{}\n</think>\n\n{}".format("\n".join(thoughts), rest) if thoughts else rest
+    return _thought("\n".join(thoughts), rest) if thoughts else rest
+
+
+def _thought(said: str, rest: str) -> str:
+    return f"<think>\n{said.strip()}\n</think>\n\n{rest}"
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -273,8 +281,13 @@ def _types(tools: Sequence[ToolSchema]) -> dict[str, dict[str, object]]:
 
 _DECODER = json.JSONDecoder()
 _OPENS_OBJECT = re.compile(r"\s*(?:\[\s*)?\{")
-_THOUGHTS_BEGIN = re.compile(r"\s*(?:<think>|\[THINK\]|<\|START_THINKING\|>|<\|channel>)")
-_THOUGHTS_END = re.compile(r"</think>|\[/THINK\]|<\|END_THINKING\|>|<channel\|>")
+_OTHER_THOUGHTS = (
+    ("[THINK]", "[/THINK]"),  # Magistral
+    ("<|START_THINKING|>", "<|END_THINKING|>"),  # Cohere
+    ("<|channel>thought", "<channel|>"),  # Gemma 4
+)
+_THOUGHTS_BEGIN = re.compile(r"\s*<think>")
+_THOUGHTS_END = re.compile("</think>")
 _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>(?P<name>analysis|commentary|final)(?: ?<\|constrain\|>\w{1,20})?"
     r"<\|message\|>(?P<said>.*?)(?:<\|end\|>|<\|return\|>|(?=<\|start\|>|<\|channel\|>)|\Z)",
