@@ -9,6 +9,7 @@ from nlac_bench.harness.measure.sampled_episodes import MeanEpisode, answer_toke
 from nlac_bench.harness.measure.training_estimate import ROLE_TOKENS
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.learner.config import TrainConfig
 from nlac_bench.learner.memory import KEPT, Shape, learner_bytes
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 
@@ -64,10 +65,10 @@ class MemoryEstimate:
         parts = [
             ("Python", self.python), ("engines", self.engines), ("learner", self.learner),
             ("compiled kernels", self.kernels), ("a gradient step", self.gradient_step + self.heap),
-            ("conversations in evaluations", self.conversations), ("loading", self.loading),
+            ("conversations", self.conversations), ("loading", self.loading),
         ]  # fmt: skip
         listed = ", ".join(f"{size / 1e9:.2g} {name}" for name, size in parts if size)
-        either = "loading, gradient steps and evaluations" if self.learner else "loading and evaluations"
+        either = "loading, gradient steps and sampling" if self.learner else "loading and sampling"
         return f"memory here: about {self.peak / 1e9:.2g} GB (in GB: {listed}; {either} alternate)"
 
 
@@ -109,7 +110,8 @@ def memory_estimate(
         if train is not None and train.cost(episode.turns).answers.keys() - {"policy"}:
             answer = min(answer_tokens(config), train.max_response_length)
             read = episode.context + ROLE_TOKENS + answer
-            tokens = max(tokens, 2 * config.concurrency * read * slots)
+            rows = min(2, samples_at_once(train)) * config.concurrency
+            tokens = max(tokens, rows * read * slots)
         conversations = tokens * 2 * shape.keys * shape.layers * (4 if device == "cpu" else 2)
         loading = replicas * stored_bytes(model)
     return MemoryEstimate(
@@ -122,6 +124,11 @@ def memory_estimate(
         gradient_step=int(learning),
         heap=int(heap),
     )
+
+
+def samples_at_once(train: TrainConfig) -> int:
+    """Return how many answers about one transition are sampled at the same time: futures or candidates."""
+    return max(int(getattr(train, name, 1)) for name in ("num_nlq_samples", "num_candidates"))
 
 
 def this_machine() -> tuple[bool, str]:
