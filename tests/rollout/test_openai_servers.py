@@ -525,6 +525,7 @@ RAW = {"raw": json.dumps({"error": {"message": TOO_LONG}})}
         {"Error": {"Message": TOO_LONG}},
         {"status": "error", "reason": TOO_LONG},
         events({"message": TOO_LONG}),
+        "error: " + json.dumps({"code": 400, "message": TOO_LONG}) + "\n\n",
         events(delta(content="x"), {"detail": TOO_LONG}),
         events(delta(content="x"), {**delta("error", content=""), "error": {"message": TOO_LONG}}),
         choice(message={"content": ""}, finish_reason="context_length_exceeded"),
@@ -578,6 +579,43 @@ def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
         delta("stop", tool_calls=[first | {"function": CALL["function"]}, {**CALL, "index": 0, "id": "c2"}])
     )
     assert [call.id for call in ask(lambda *_: twice)[0][0].tool_calls] == ["c1", "c2"]
+
+
+def called(index: int | None, own: str | None, **function: Any) -> dict[str, Any]:
+    part = {"index": index, "id": own, "type": "function", "function": function}
+    return delta(tool_calls=[{key: value for key, value in part.items() if value is not None}])
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        # Older versions of vLLM give each part of a call another id.
+        [called(0, "a", name="get"), called(0, "b", arguments='{"id": '), called(0, "c", arguments="7}")],
+        # Others repeat the id, and number nothing.
+        [called(None, "a", name="get", arguments=""), called(None, "a", name="get", arguments='{"id": '),
+         called(None, "a", arguments="7}")],
+    ],
+)  # fmt: skip
+def test_the_parts_of_a_streamed_call_are_one_call(chunks: list[dict[str, Any]]) -> None:
+    (sample,), *_ = ask(lambda *_: events(*chunks, delta("tool_calls")), tools=[TOOL], extra={"stream": True})
+    assert [(call.name, call.arguments) for call in sample.tool_calls] == [("get", '{"id": 7}')]
+
+
+def test_text_and_lists_of_parts_in_one_stream_are_joined_in_order() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    said = [{"type": "text", "text": "22"}, {"type": "reference", "reference_ids": [1]}]
+    parts: list[Any] = [[thought], "The ", "answer: ", said, ""]
+    text = events(*(delta(content=part) for part in parts), delta("stop", content="."))
+    (sample,), *_ = ask(lambda *_: text, extra={"stream": True})
+    assert sample.text == "The answer: 22."
+
+
+def test_a_code_of_0_beside_the_token_counts_of_a_stream_is_no_error() -> None:
+    fine = {"code": 0, "message": "Success"}
+    used = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
+    text = events({**fine, **delta(content="hello")}, {**fine, **used})
+    (sample,), *_ = ask(lambda *_: text, extra={"stream": True})
+    assert (sample.text, sample.usage.completion_tokens) == ("hello", 2)
 
 
 def both(content: str, so_far: str, finish: str | None = None) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def error_in(data: object) -> object:
     """Return the error in the JSON of a reply with status 200, as gateways send it; None if there is none.
 
     It may stand beside an answer that it broke off, or inside a choice. A reply without choices is an error
-    if it has any prose or a code.
+    if it has any prose or a code, unless the code is 0 (iFlytek: ``{"code": 0, "message": "Success"}``).
     """
     if isinstance(data, list) and len(data) == 1:
         return error_in(data[0])
@@ -86,7 +86,9 @@ def error_in(data: object) -> object:
         return None
     rest = {key: value for key, value in data.items() if key != "choices"}
     names = {str(key).lower() for key, value in rest.items() if _has_content(value)}
-    if names & {"error", "errors"} or (not data.get("choices") and names & _ERROR):
+    if names & {"error", "errors"} or (
+        not data.get("choices") and names & _ERROR and data.get("code") not in (0, "0")
+    ):
         return rest
     choices = data.get("choices")
     for choice in choices if isinstance(choices, list) else ():

@@ -27,12 +27,13 @@ def read_body(body: bytes) -> Any:
 
 def _events(text: str) -> list[str]:
     """Return the data of each event; comments such as ``: PROCESSING``, other fields and empty data are
-    skipped."""
+    skipped. Some servers (older llama.cpp) send an error as a field of that name."""
     events: list[str] = []
     lines: list[str] = []
     for line in [*text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]:
-        if line.startswith("data:"):
-            lines.append(line[5:].removeprefix(" "))
+        name, colon, value = line.partition(":")
+        if colon and name in ("data", "error"):
+            lines.append(value.removeprefix(" "))
         elif not line and lines:
             events.append("\n".join(lines))
             lines = []
@@ -107,8 +108,8 @@ def _merge(message: dict[str, Any], delta: dict[str, Any]) -> None:
             if not isinstance(old, dict):
                 old = message[key] = {}
             _merge(old, value)
-        elif isinstance(value, list):
-            message[key] = [*(old if isinstance(old, list) else ()), *value]
+        elif isinstance(value, list) or isinstance(old, list):  # Mistral sends text and parts by turns
+            message[key] = [*_parts(old), *_parts(value)]
         elif (
             isinstance(value, str)
             and isinstance(old, str)
@@ -119,19 +120,30 @@ def _merge(message: dict[str, Any], delta: dict[str, Any]) -> None:
             message[key] = value
 
 
+def _parts(content: Any) -> list[Any]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return content if isinstance(content, list) else []
+
+
 def _merge_calls(calls: list[Any], parts: list[Any]) -> None:
     for part in parts:
         if not isinstance(part, dict):
             calls.append(part)
             continue
-        index, name = part.get("index"), part.get("id")
+        index, own = part.get("index"), part.get("id")
+        named = bool((part.get("function") or {}).get("name"))
+        made = [call for call in reversed(calls) if isinstance(call, dict)]
         same = None
         if index is not None:
-            same = next((c for c in calls if isinstance(c, dict) and c.get("index") == index), None)
-            # Gemini and Ollama number every call of a message 0, but give each an id of its own.
-            if same is not None and name and same.get("id") not in (None, "", name):
+            same = next((call for call in made if call.get("index") == index), None)
+            # Gemini and Ollama number every call of a message 0, but give each a name and an id of its own.
+            # Older versions of vLLM give each part of one call another id.
+            if same is not None and named and own and same.get("id") not in (None, "", own):
                 same = None
-        elif calls and not name and not (part.get("function") or {}).get("name"):
+        elif own:
+            same = next((call for call in made if call.get("id") == own), None)
+        elif calls and not named:
             same = calls[-1]
         if same is None:
             same = {}
