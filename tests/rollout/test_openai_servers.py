@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.envs.call_markers import call_marker
 from nlac_bench.rollout.engines.backoff import Pause, Retries, TransientFault
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling, ToolCall
 from nlac_bench.rollout.engines.openai.address import read_address
@@ -616,6 +617,107 @@ def test_a_code_of_0_beside_the_token_counts_of_a_stream_is_no_error() -> None:
     text = events({**fine, **delta(content="hello")}, {**fine, **used})
     (sample,), *_ = ask(lambda *_: text, extra={"stream": True})
     assert (sample.text, sample.usage.completion_tokens) == ("hello", 2)
+
+
+# --- what is no failure of the server, and what passes ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (
+            (400, {"error": {"message": "Failed to call a function. See 'failed_generation'.",
+                             "code": "tool_use_failed", "failed_generation": "<function=get {7"}}, ""),
+            "<tool_call><function=get {7",
+        ),
+        ((500, {"error": "error parsing tool call: raw='{7', err=invalid"}, ""),
+         "<tool_call>error parsing tool call: raw='{7', err=invalid"),
+        (choice(message={"content": "I look. "}, finish_reason="MALFORMED_FUNCTION_CALL"),
+         "<tool_call>I look. "),
+        (choice(message={"content": None}, finish_reason="error",
+                native_finish_reason="MALFORMED_FUNCTION_CALL"), "<tool_call>"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*could not read a call")
+def test_a_call_that_the_server_cannot_read_is_an_invalid_action(reply: Reply, text: str) -> None:
+    (sample,), server, _ = ask(lambda *_: reply, tools=[TOOL])
+    assert (sample.text, sample.finish, sample.tool_calls) == (text, "stop", ())
+    assert call_marker(sample.text) == "<tool_call>" and len(server.requests) == 1
+
+
+def test_a_server_without_tools_made_no_malformed_call() -> None:
+    for message in ("m does not support tool calling", "tool calls are not supported", "no tool call parser"):
+        with pytest.raises((EngineError, EngineSetupError)):
+            ask(lambda *_: refused(message), tools=[TOOL])  # noqa: B023
+
+
+@pytest.mark.parametrize("status", [408, 409, 421, 424, 425, 460, 499])
+def test_a_status_that_is_not_about_the_request_passes(status: int) -> None:
+    replies = iter([refused("Failed", status), completion("yes")])
+    (sample,), *_ = ask(lambda *_: next(replies))
+    assert sample.text == "yes"
+
+
+@pytest.mark.parametrize("status", [420, 430])
+def test_other_statuses_of_rate_limits(status: int) -> None:
+    replies = iter([refused("Calm down", status), completion("yes")])
+    retries = Retries(attempts=1, first=0.01, max_wait=60)
+    assert ask(lambda *_: next(replies), retries=retries)[0][0].text == "yes"
+
+
+def test_a_refusal_that_is_not_repeated_costs_no_episode() -> None:
+    """A gateway's 400 "Provider returned error" passes."""
+    replies = iter([completion("a"), refused("Provider returned error"), *[completion("b")] * 4])
+    samples, *_ = ask(lambda *_: next(replies), HELLO, HELLO)
+    assert [sample.text for sample in samples] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("ERROR: maximum context length is 100 tokens, requested 900", None),
+     ("Too Many Requests", "rate_limit"), ("upstream failed", "bad_reply")],
+)  # fmt: skip
+def test_an_error_in_plain_text_is_read_by_the_same_rules(text: str, kind: str | None) -> None:
+    if kind is None:
+        assert ask(lambda *_: text)[0][0].finish == "context_overflow"
+        return
+    with pytest.raises(EngineError) as failed:
+        ask(lambda *_: text)
+    assert failed.value.kind == kind
+
+
+def test_reasoning_that_a_server_wants_back_is_not_left_out() -> None:
+    first = {"role": "assistant", "content": "4", "reasoning_content": "2 + 2"}
+
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        if len(body["messages"]) > 1 and "reasoning_content" in body["messages"][1]:
+            if "lost" in str(body):
+                return refused("The `reasoning_content` in the thinking mode must be passed back to the API.")
+            return choice(message={"content": "b"})
+        return choice(message=first)
+
+    again = [*HELLO, {"role": "assistant", "content": "4"}]
+    *_, engine = ask(answer, HELLO, [*again, {"role": "user", "content": "and 3?"}])
+    with pytest.raises(EngineError):
+        *_, engine = ask(answer, HELLO, [*again, {"role": "user", "content": "lost"}])
+    assert not engine.adapted
+
+
+def test_a_text_that_a_validator_repeats_is_not_its_message() -> None:
+    quoted = "1 validation error [type=x, input_value='too many requests per minute', input_type=str]"
+    with pytest.raises((EngineError, EngineSetupError)) as failed:
+        ask(lambda *_: refused(quoted, 422))
+    assert getattr(failed.value, "kind", "") != "rate_limit"
+
+
+def test_a_stop_string_that_the_server_ignored_ends_the_text() -> None:
+    async def run() -> str:
+        async with FaultServer(lambda *_: completion("Action: a\nObservation: b")).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url)
+            sampling = Sampling(stop=("\nObservation:",))
+            return (await engine.sample(SampleRequest(messages=HELLO, sampling=sampling)))[0].text
+
+    assert asyncio.run(run()) == "Action: a"
 
 
 def both(content: str, so_far: str, finish: str | None = None) -> dict[str, Any]:

@@ -60,6 +60,10 @@ _STREAM = re.compile(
     r"|仅支持流式|流式",
     re.I,
 )
+_DEMANDED = re.compile(
+    r"\bmissing\b|\brequired?\b|must be (?:passed|provided|included|sent)|pass\w* back", re.I
+)
+"""A field of a message that the server wants back, as DeepSeek does with reasoning beside calls."""
 _TOGETHER = re.compile(r"\bboth\b|only one of|together|mutually|at the same time|simultaneous", re.I)
 _BOUND = re.compile(
     r"at most|<=|less than|no more|maximum|up to|range|between|should be|must be|too large|exceed|limit"
@@ -171,7 +175,7 @@ class Adaptations:
         if not sent.get("stream") and "stream" not in self._dropped and _STREAM.search(message):
             return self._ask_for_a_stream()
         echoed = {key for message in sent.get("messages", ()) for key in _keys(message) if ECHOED.search(key)}
-        if names := _named(complaint, echoed):
+        if (names := _named(complaint, echoed)) and not _DEMANDED.search(message):
             self._without |= set(names)
             return "; ".join(self._did(f"messages.{name}", "left out") for name in names)
         fields = [name for name in sent if name not in KEPT]

@@ -34,6 +34,7 @@ from nlac_bench.rollout.engines.openai.stream import read_body
 
 _MOST_CHANGES = 16
 """Largest number of changes of one request; a server that refuses more is assumed to refuse every request."""
+_PROSE = re.compile(rb"\s*[A-Za-z][^{]{0,2000}$", re.S)
 _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)", re.I)
 _NO_TOOLS = (
     "The server accepts requests without tools only; use --agent react, which describes them in the prompt, "
@@ -190,22 +191,22 @@ class Client:
                 return True
             characters = _characters(sent)
             finding: Finding | Accepted
+
+            async def accepts(body: Mapping[str, Any]) -> bool:
+                try:
+                    await self._send(endpoint, body)
+                except ServerComplained as other:
+                    if other.meaning in ("rate_limit", "server", "quota"):
+                        raise exception_of(other, self.host, self.model, self._redacted) from None
+                    return False
+                self._answered["tools" in sent] += set(body) == set(sent)  # the form is accepted
+                return True
+
             if alike in self._refused_all:
                 finding = "everything"
             elif characters >= self._too_long.get(alike, sys.maxsize):
                 finding = "too long"
             else:
-
-                async def accepts(body: Mapping[str, Any]) -> bool:
-                    try:
-                        await self._send(endpoint, body)
-                    except ServerComplained as other:
-                        if other.meaning in ("rate_limit", "server", "quota"):
-                            raise exception_of(other, self.host, self.model, self._redacted) from None
-                        return False
-                    self._answered["tools" in sent] += set(body) == set(sent)  # the form is accepted
-                    return True
-
                 if not self._asked_context:
                     self._context, self._asked_context = await self.context_length(), True
                 tokens = characters / self._lengths.per_token
@@ -227,7 +228,7 @@ class Client:
         if finding == "tools":
             raise EngineSetupError(f"{status}. {_NO_TOOLS}") from None
         if not isinstance(finding, Accepted):
-            return False
+            return await accepts(sent)  # some refusals are passing failures of a gateway
         done = self.adaptations.adopt(finding.left_out, finding.streams, finding.no_system)
         self._say(done, error)
         return True
@@ -274,6 +275,9 @@ class Client:
                     f"the connection broke during the reply ({type(error).__name__})", "connection"
                 ) from None
             except (ValueError, RecursionError):
+                if _PROSE.match(read):  # gateways state errors as plain text
+                    text = self._clean(read.decode("utf-8", "replace"))
+                    raise ServerComplained(read_complaint(200, text)) from None
                 if not _PAGE.match(read):
                     raise TransientFault("the reply is not valid JSON", "bad_reply") from None
                 page = f"{self.host} sent an HTML page instead of a reply; check the path in --base-url"

@@ -23,7 +23,8 @@ _PARAMS = {"param", "parameter", "field", "property", "argument", "parameter_nam
 _ERROR = _PROSE | {"base_resp", "code", "error_code", "errorcode", "err_code"}
 _ANSWER = ("message", "delta")
 # A validator repeats the value that it refuses, which may be the conversation.
-_REPEATED = {"input", "ctx", "url", "request", "failed_generation", "user_id", "request_id", "headers"}
+_REPEATED = {"input", "ctx", "url", "request", "user_id", "request_id", "headers"}
+_QUOTED = re.compile(r"input_value=.*?, input_type=\w+", re.S)  # pydantic repeats it in its text
 _MOST_TEXT, _MOST_NODES, _DEEPEST = 4000, 400, 12
 
 
@@ -37,6 +38,7 @@ class Complaint:
         codes: machine-readable names of the error, in lower case with spaces for punctuation.
         params: the names of request fields that the body names as such, as paths (``messages.2.name``).
         wait: seconds that the server asks to wait; None if it does not say.
+        generated: what the model wrote, if the server could not read a call in it.
     """
 
     status: int
@@ -44,6 +46,7 @@ class Complaint:
     codes: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     wait: float | None = None
+    generated: str = ""
 
     @property
     def text(self) -> str:
@@ -59,11 +62,12 @@ def read_complaint(status: int, body: object, wait: float | None = None) -> Comp
         wait: seconds to wait according to the headers; they count more than the body.
     """
     value = json_or_text(body)
-    found: dict[str, list[str]] = {"prose": [], "code": [], "param": []}
+    found: dict[str, list[str]] = {"prose": [], "code": [], "param": [], "generated": []}
     for kind, text in _found(value, "message", [_MOST_NODES], 0):
         found[kind].append(text)
-    prose, codes, params = found.values()
+    prose, codes, params, generated = found.values()
     message = "; ".join(dict.fromkeys(part.strip() for part in prose if part.strip()))[:_MOST_TEXT]
+    message = _QUOTED.sub("", message)
     if not message:
         message = (body if isinstance(body, str) else json.dumps(body, default=str))[:_MOST_TEXT].strip()
     if status == 200:
@@ -71,7 +75,8 @@ def read_complaint(status: int, body: object, wait: float | None = None) -> Comp
         status = next((code for code in named if 400 <= code <= 599), 0)
     normal = (re.sub(r"[^a-z0-9]+", " ", _words(code).lower()).strip() for code in codes)
     wait = asked_wait(value, message) if wait is None else wait
-    return Complaint(status, message, tuple(dict.fromkeys(filter(None, normal))), tuple(params), wait)
+    names = tuple(dict.fromkeys(filter(None, normal)))
+    return Complaint(status, message, names, tuple(params), wait, "".join(generated))
 
 
 def error_in(data: object) -> object:
@@ -115,6 +120,8 @@ def _found(value: object, key: str, left: list[int], depth: int) -> Iterator[tup
             lower = str(name).lower()
             if lower == "loc" and isinstance(inner, list | tuple):
                 yield "param", ".".join(str(part) for part in inner[:12] if part not in ("body", "query"))
+            elif lower == "failed_generation" and isinstance(inner, str):
+                yield "generated", inner[:_MOST_TEXT]
             elif lower not in _REPEATED:
                 yield from _found(inner, lower, left, depth + 1)
     elif isinstance(value, list):

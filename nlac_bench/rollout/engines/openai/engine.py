@@ -6,6 +6,7 @@ or malformed parts are faults that are retried, not crashes or empty answers.
 
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -26,8 +27,10 @@ from nlac_bench.rollout.engines.openai.failures import EngineSetupError
 from nlac_bench.rollout.engines.openai.meaning import room_left
 from nlac_bench.rollout.engines.openai.reply import (
     ContextOverflow,
+    MalformedCall,
     Price,
     PromptFiltered,
+    malformed_call,
     parse_reply,
     reply_usage,
 )
@@ -187,6 +190,12 @@ class OpenAIEngine:
                 samples = await self._sample_once(request, tokens)
             except PromptFiltered:
                 return [Sample("", "content_filter") for _ in range(request.n)]
+            except MalformedCall as call:
+                warnings.warn(
+                    f"{self!r} could not read a call that the model wrote, which is an invalid action",
+                    stacklevel=2,
+                )
+                return [malformed_call(str(call))]
             except ContextOverflow as overflow:
                 room = room_left(str(overflow), tokens)
                 if room is None or not 0 < room < tokens:

@@ -7,7 +7,7 @@ from nlac_bench.rollout.engines.engine import EngineError
 from nlac_bench.rollout.engines.openai.address import EngineSetupError
 from nlac_bench.rollout.engines.openai.complaint import Complaint
 from nlac_bench.rollout.engines.openai.meaning import Meaning, meaning_of
-from nlac_bench.rollout.engines.openai.reply import ContextOverflow, PromptFiltered
+from nlac_bench.rollout.engines.openai.reply import ContextOverflow, MalformedCall, PromptFiltered
 
 __all__ = ["EngineSetupError", "ServerComplained", "exception_of", "redirected"]
 
@@ -41,6 +41,8 @@ def exception_of(error: ServerComplained, host: str, model: str, redacted: Calla
         return PromptFiltered(message[:2000])
     if meaning == "setup":
         return EngineSetupError(f"{reason}. Check the API key, --base-url and --model {model!r}")
+    if meaning == "call":
+        return MalformedCall(redacted(complaint.generated or message)[:2000])
     if meaning == "server":
         return TransientFault(reason, "server" if complaint.status else "bad_reply", complaint.wait)
     return EngineError(reason, "refused")

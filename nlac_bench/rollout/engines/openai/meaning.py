@@ -10,7 +10,9 @@ from typing import Literal, TypeAlias
 
 from nlac_bench.rollout.engines.openai.complaint import Complaint
 
-Meaning: TypeAlias = Literal["quota", "rate_limit", "overflow", "filter", "setup", "server", "refused"]
+Meaning: TypeAlias = Literal[
+    "quota", "rate_limit", "overflow", "filter", "setup", "call", "server", "refused"
+]
 """``quota``: the account is empty. ``rate_limit``: too much at present. ``overflow``: prompt and answer do
 not fit into the context. ``filter``: a content filter rejected the prompt. ``setup``: a wrong key, address or
 model. ``server``: the server failed. ``refused``: the request is refused for another reason."""
@@ -128,13 +130,19 @@ _ACCOUNT = re.compile(
     r"\b(?:account|organi[sz]ation|key|subscription|ip|address|project) (?:\w+ ){0,3}(?:flagged|blocked)",
     re.I,
 )
+# Groq, Gemini and Ollama, of a call that the model wrote.
+_MALFORMED_CALL = re.compile(
+    r"\btool use failed|\bmalformed[_ ](?:function|tool)[_ ]call|\bfailed to call a function"
+    r"|\b(?:error|fail\w*|unable|could not)\b.{0,20}\bpars\w+ (?:the |a )?(?:tool|function)[_ ]calls?\b",
+    re.I,
+)
 _OF_PROMPT = re.compile(r"\b(?:context|prompt|input)\b")
 _COUNT = re.compile(r"\d[\d,]{1,11}")
 
 _SETUP_STATUS = (401, 403, 404, 405)
 _TIME_STATUS = (408, 504)
-_PASSING_STATUS = (408, 409, 425)
-_PAUSE_STATUS = (429, 498, 503, 529)
+_REFUSAL_STATUS = (400, 406, 410, 411, 413, 414, 415, 417, 422, 431, 451)
+_PAUSE_STATUS = (420, 429, 430, 498, 503, 529)
 _FILTER_STATUS = (0, 400, 403, 422, 451)
 
 
@@ -153,9 +161,9 @@ def meaning_of(complaint: Complaint) -> Meaning:
         return "filter"
     if status in _SETUP_STATUS:
         return "setup"
-    if status in _PASSING_STATUS or status >= 500 or status == 0:
-        return "server"
-    return "refused"
+    if _MALFORMED_CALL.search(complaint.text):
+        return "call"
+    return "refused" if status in _REFUSAL_STATUS else "server"
 
 
 def says_rate_limit(complaint: Complaint) -> bool:

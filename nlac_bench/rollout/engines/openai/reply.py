@@ -25,6 +25,15 @@ class PromptFiltered(Exception):
     """The server rejects the prompt because of its content filter."""
 
 
+class MalformedCall(Exception):
+    """The server could not read the call that the model wrote; the message is that text, or the server's."""
+
+
+def malformed_call(text: str) -> Sample:
+    """Return a sample that environments refuse as a call that cannot be read."""
+    return Sample(f"<tool_call>{text}", "stop")
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars per million tokens."""
@@ -48,6 +57,7 @@ _FINISH: dict[str, Finish] = {
     ),
 }  # fmt: skip
 _CONTEXT_FULL = re.compile(r"(?:context|prompt|input).*(?:length|window|limit|long|exceed|overflow|full)")
+_MALFORMED = re.compile(r"malformed[_ ](?:function|tool)[_ ]call|unexpected_tool_call", re.I)  # Gemini
 _BROKEN = (
     "abort", "aborted", "cancel", "canceled", "cancelled", "error", "failed", "insufficient_system_resource",
     "network_error", "timeout",
@@ -97,7 +107,11 @@ def _parse_choice(
 ) -> Sample:
     if not isinstance(choice, dict):
         raise TransientFault("a choice in the reply is not a JSON object", "bad_reply")
-    finish = _finish(choice.get("finish_reason"), data, asked)
+    reasons = [choice.get(name) for name in ("finish_reason", "native_finish_reason")]
+    if any(_MALFORMED.match(str(reason)) for reason in reasons):
+        message = choice.get("message")
+        return malformed_call(_text(message.get("content")) if isinstance(message, dict) else "")
+    finish = _finish(reasons[1] if reasons[0] in (None, "") else reasons[0], data, asked)
     calls: tuple[ToolCall, ...] = ()
     thoughts = False
     if request.prompt_ids is None:
@@ -106,13 +120,13 @@ def _parse_choice(
             if finish != "content_filter":
                 raise TransientFault("a choice in the reply has no message", "bad_reply")
             message = {}
-        text = _text(message.get("content"))
+        text = request.sampling.cut(_text(message.get("content")))  # servers may not know stop strings
         if not text.strip():
             text = _text(message.get("refusal")) or text
         thoughts = bool(message.get("reasoning_content") or message.get("reasoning"))
         calls = _tool_calls(message.get("tool_calls")) or _legacy_call(message.get("function_call"))
     else:
-        text = _text(choice.get("text"))
+        text = request.sampling.cut(_text(choice.get("text")))
         if request.tools:
             text, calls = parse_tool_calls(text, request.tools)
     if finish != "content_filter":  # a filtered reply is incomplete
