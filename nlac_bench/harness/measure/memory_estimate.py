@@ -110,7 +110,7 @@ def memory_estimate(
         if train is not None and train.cost(episode.turns).answers.keys() - {"policy"}:
             answer = min(answer_tokens(config), train.max_response_length)
             read = episode.context + ROLE_TOKENS + answer
-            rows = min(2, samples_at_once(train)) * config.concurrency
+            rows = min(2, samples_at_once(train)) * config.concurrency  # the engine keeps two for each
             tokens = max(tokens, rows * read * slots)
         conversations = tokens * 2 * shape.keys * shape.layers * (4 if device == "cpu" else 2)
         loading = replicas * stored_bytes(model)

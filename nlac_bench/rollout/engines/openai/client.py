@@ -34,6 +34,7 @@ from nlac_bench.rollout.engines.openai.stream import read_body
 
 _MOST_CHANGES = 16
 """Largest number of changes of one request; a server that refuses more is assumed to refuse every request."""
+# A body that is neither JSON nor a page.
 _PROSE = re.compile(rb"\s*[A-Za-z][^{]{0,2000}$", re.S)
 _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)", re.I)
 _NO_TOOLS = (

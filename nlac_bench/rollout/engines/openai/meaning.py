@@ -15,7 +15,8 @@ Meaning: TypeAlias = Literal[
 ]
 """``quota``: the account is empty. ``rate_limit``: too much at present. ``overflow``: prompt and answer do
 not fit into the context. ``filter``: a content filter rejected the prompt. ``setup``: a wrong key, address or
-model. ``server``: the server failed. ``refused``: the request is refused for another reason."""
+model. ``call``: the model wrote a call that the server cannot read. ``server``: the server failed.
+``refused``: the request is refused for another reason."""
 
 _RATE = re.compile(
     r"\b(?:tokens?|requests?|quer\w+|inputs?)[ _](?:per|/)[ _]?(?:minute|day|second|hour|min\b|sec\b)"
