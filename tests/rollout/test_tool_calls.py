@@ -286,6 +286,8 @@ TO_GET = "<|channel|>commentary to=functions.get <|constrain|>json<|message|>{}"
         (f"Perhaps {WRITTEN}[/THINK]Sorry.", f"<think>\nPerhaps {WRITTEN}\n</think>\n\nSorry.", False),
         ("<|START_THINKING|>I must<|END_THINKING|>\nHi", "<think>\nI must\n</think>\n\nHi", False),
         (f"<|channel>thought\nI must.\n<channel|>{WRITTEN}", "<think>\nI must.\n</think>", True),
+        (f"[THINK]a[/THINK]\n[THINK]Perhaps {WRITTEN}[/THINK]No.",
+         f"<think>\na[/THINK]\n[THINK]Perhaps {WRITTEN}\n</think>\n\nNo.", False),
         ("<|channel>thought\nI must", "<think>\nI must\n</think>\n\n", False),
         ("It writes [THINK] before and [/THINK] after.", None, False),
         ('{"name": "get", "parameters": {"id": "[/THINK]"}}', "", True),

@@ -100,7 +100,9 @@ def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[
 def _with_think_tags(text: str) -> str:
     """Return ``text`` with its private reasoning between ``<think>`` tags and without gpt-oss's channels."""
     for begin, end in _OTHER_THOUGHTS if not _OPENS_OBJECT.match(text) else ():
-        said, ended, rest = text.partition(end)
+        said, ended, rest = text.rpartition(end)  # it may think several times
+        if not ended:
+            said, rest = text, ""
         if said.lstrip().startswith(begin) or (ended and begin not in said):  # the prompt may have begun it
             return _thought(said.lstrip().removeprefix(begin), rest.lstrip())
     thoughts = [each["said"].strip() for each in _CHANNEL.finditer(text) if each["name"] == "analysis"]

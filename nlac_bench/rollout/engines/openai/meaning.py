@@ -132,7 +132,7 @@ _ACCOUNT = re.compile(
     re.I,
 )
 # Groq, Gemini and Ollama, of a call that the model wrote.
-_MALFORMED_CALL = re.compile(
+MALFORMED_CALL = re.compile(
     r"\btool use failed|\bmalformed[_ ](?:function|tool)[_ ]call|\bfailed to call a function"
     r"|\b(?:error|fail\w*|unable|could not)\b.{0,20}\bpars\w+ (?:the |a )?(?:tool|function)[_ ]calls?\b",
     re.I,
@@ -162,7 +162,7 @@ def meaning_of(complaint: Complaint) -> Meaning:
         return "filter"
     if status in _SETUP_STATUS:
         return "setup"
-    if _MALFORMED_CALL.search(complaint.text):
+    if MALFORMED_CALL.search(complaint.text):
         return "call"
     return "refused" if status in _REFUSAL_STATUS else "server"
 

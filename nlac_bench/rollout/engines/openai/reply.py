@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from nlac_bench.rollout.engines.backoff import RATE_LIMIT, TransientFault
 from nlac_bench.rollout.engines.engine import Finish, Sample, SampleRequest, ToolCall
+from nlac_bench.rollout.engines.openai.meaning import MALFORMED_CALL
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.usage import amount
 from nlac_bench.types import Usage
@@ -57,7 +58,6 @@ _FINISH: dict[str, Finish] = {
     ),
 }  # fmt: skip
 _CONTEXT_FULL = re.compile(r"(?:context|prompt|input).*(?:length|window|limit|long|exceed|overflow|full)")
-_MALFORMED = re.compile(r"malformed[_ ](?:function|tool)[_ ]call|unexpected_tool_call", re.I)  # Gemini
 _BROKEN = (
     "abort", "aborted", "cancel", "canceled", "cancelled", "error", "failed", "insufficient_system_resource",
     "network_error", "timeout",
@@ -108,7 +108,7 @@ def _parse_choice(
     if not isinstance(choice, dict):
         raise TransientFault("a choice in the reply is not a JSON object", "bad_reply")
     reasons = [choice.get(name) for name in ("finish_reason", "native_finish_reason")]
-    if any(_MALFORMED.match(str(reason)) for reason in reasons):
+    if any(map(_says_malformed_call, reasons)):
         message = choice.get("message")
         return malformed_call(_text(message.get("content")) if isinstance(message, dict) else "")
     finish = _finish(reasons[1] if reasons[0] in (None, "") else reasons[0], data, asked)
@@ -146,6 +146,12 @@ def _parse_choice(
     if prompt_ids is None and request.prompt_ids is not None:
         prompt_ids = list(request.prompt_ids)
     return Sample(text, finish, prompt_ids, ids, logprobs, tool_calls=calls)
+
+
+def _says_malformed_call(reason: object) -> bool:
+    """Return whether an answer ended because the server cannot read its call, as Gemini says."""
+    name = str(reason).lower()
+    return name == "unexpected_tool_call" or MALFORMED_CALL.search(name) is not None
 
 
 def _finish(reason: object, data: Mapping[str, object], asked: int | None) -> Finish:
