@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import random
+import ssl
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -50,9 +51,10 @@ class FaultServer:
         """The only path that answers it, or None."""
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator["FaultServer"]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    async def running(self, tls: ssl.SSLContext | None = None) -> AsyncIterator["FaultServer"]:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=tls)
+        protocol = "https" if tls else "http"
+        self.url = f"{protocol}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         try:
             yield self
         finally:

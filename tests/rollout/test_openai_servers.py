@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from nlac_bench.envs.call_markers import call_marker
 from nlac_bench.rollout.engines.backoff import Pause, Retries, TransientFault
@@ -427,6 +430,54 @@ def test_a_wrong_proxy_or_certificate_is_one_error_before_the_first_episode(
     monkeypatch.setenv(name, value)
     with pytest.raises(EngineSetupError, match=rf"Correct or unset {name}$"):
         OpenAIEngine("m", base_url="https://models.example/v1")
+
+
+def test_a_certificate_that_is_not_trusted_is_one_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+
+    async def run() -> tuple[str, FaultServer]:
+        async with FaultServer(lambda *_: completion("yes")).running(tls) as server:
+            retries = Retries(attempts=2, first=0.01, max_wait=0)
+            engine = OpenAIEngine("m", base_url=server.url, retries=retries, timeout=20)
+            return (await engine.sample(SampleRequest(messages=HELLO)))[0].text, server
+
+    with pytest.raises(EngineSetupError, match=r"certificate of 127\.0\.0\.1 is not trusted.*SSL_CERT_FILE"):
+        asyncio.run(run())
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    text, server = asyncio.run(run())
+    assert text == "yes" and len(server.requests) == 1
+    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
+    with pytest.raises(EngineSetupError, match=r"Correct or unset SSL_CERT_FILE$"):
+        OpenAIEngine("m", base_url=server.url)
+    OpenAIEngine("m", base_url=server.url.replace("https", "http"))
+
+
+def test_https_to_a_server_without_tls_is_one_error() -> None:
+    async def bad_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def run() -> None:
+        async with await asyncio.start_server(bad_request, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            engine = OpenAIEngine("m", base_url=f"https://127.0.0.1:{port}/v1", timeout=20)
+            await engine.sample(SampleRequest(messages=HELLO))
+
+    with pytest.raises(EngineSetupError, match=r"does not answer with TLS; use http://"):
+        asyncio.run(run())
+
+
+def test_a_failed_connection_says_its_cause() -> None:
+    engine = OpenAIEngine("m", base_url="http://127.0.0.1:9/v1", retries=Retries(attempts=1, max_wait=0))
+    with pytest.raises(EngineError, match="ConnectionRefusedError"):
+        asyncio.run(engine.sample(SampleRequest(messages=HELLO)))
 
 
 # --- what the server sent goes back ----------------------------------------------------------------

@@ -18,6 +18,8 @@ from nlac_bench.rollout.engines.openai.connection import (
     Connection,
     Connections,
     HttpFailure,
+    innermost,
+    no_tls,
     transport_errors,
 )
 from nlac_bench.rollout.engines.openai.context_length import find_model
@@ -269,8 +271,11 @@ class Client:
                     raise ServerComplained(
                         read_complaint(failure.status, body_text, failure.retry_after)
                     ) from None
-                cause = type(error.__cause__ or error).__name__
-                raise TransientFault(f"connection to {self.host} failed ({cause})", "connection") from None
+                if (wrong := no_tls(error, self.host)) is not None:
+                    raise wrong from None
+                cause = innermost(error)
+                why = f"{type(cause).__name__}: {self._redacted(str(cause))[:200]}".rstrip(": ")
+                raise TransientFault(f"connection to {self.host} failed ({why})", "connection") from None
             except transport_errors() as error:
                 raise TransientFault(
                     f"the connection broke during the reply ({type(error).__name__})", "connection"

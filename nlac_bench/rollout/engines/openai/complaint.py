@@ -107,7 +107,9 @@ def _has_content(value: object) -> bool:
     """Return whether anything in ``value`` is not empty: ``{"code": 0, "message": ""}`` is no error."""
     if isinstance(value, dict):
         return any(map(_has_content, value.values()))
-    return any(map(_has_content, value)) if isinstance(value, list) else bool(value)
+    if isinstance(value, list):
+        return any(map(_has_content, value))
+    return bool(value) and str(value).strip().lower() not in ("", "null", "none")
 
 
 def _found(value: object, key: str, left: list[int], depth: int) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import importlib.util
 import os
+import ssl
 import weakref
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -96,6 +97,7 @@ class Connections:
                     event_hooks={"response": [raise_for_status]},
                     follow_redirects=False,  # prompts, and custom headers with keys, would go elsewhere
                     trust_env=not self.address.loopback,
+                    verify=self._certificates(),
                 ),
             )
         except (ImportError, ValueError, OSError) as error:
@@ -109,6 +111,33 @@ class Connections:
                     else "Check the proxy and certificate settings"
                 )
             ) from None
+
+    def _certificates(self) -> ssl.SSLContext | bool:
+        """Return which certificates are trusted; without ``trust_env``, httpx reads no variable."""
+        if not self.address.loopback or not self.address.base.startswith("https:"):
+            return True
+        file, folder = (os.environ.get(f"SSL_CERT_{name}") or None for name in ("FILE", "DIR"))
+        return ssl.create_default_context(cafile=file, capath=folder)
+
+
+def no_tls(error: BaseException, host: str) -> EngineSetupError | None:
+    """Return the exception for a failed TLS handshake that would fail each time, else None."""
+    cause = innermost(error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return EngineSetupError(
+            f"the certificate of {host} is not trusted: {cause.verify_message}. Set SSL_CERT_FILE to a file "
+            "with the certificate of the authority that signed it, or with its own"
+        )
+    if isinstance(cause, ssl.SSLError) and cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+        return EngineSetupError(f"{host} does not answer with TLS; use http:// in --base-url")
+    return None
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Return the first exception in a chain of causes."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return error
 
 
 def _broken(name: str) -> bool:

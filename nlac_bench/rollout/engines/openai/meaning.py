@@ -75,15 +75,15 @@ _EXCESS = (
 )
 _LENGTH = (
     r"tokens?|context[ _-]?(?:length|window|size|limit)?|\blengths?|window|\blong|n_ctx|max_?model_?len"
-    r"|\bsize"
+    r"|\bsize"  # llama.cpp: "too big compared to KV size"
     r"|长度|上下文|超长|过长|字符"
 )
 _WORD = r"(?<![a-z])(?:{})(?![a-z])"
 _SPEAKS = [re.compile(_WORD.format(words), re.I) for words in (_SENT, _EXCESS, _LENGTH)]
 _EXCESS_OF_CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size|limit)?\b.{0,60}(?:exceed|overflow|too (?:long|large)|full\b)"
-    r"|(?:exceed|overflow|longer than|larger than|greater than|too long for|out of).{0,60}"
-    r"\b(?:context|n_ctx|max_?model_?len)"
+    r"|(?:exceed|overflow|longer than|larger than|greater than|too long for|too big|out of).{0,60}"
+    r"\b(?:context|n_ctx|max_?model_?len|kv size)"
     r"|max(?:imum)? (?:context|prompt|input|sequence|model) (?:length|size|len)|prompt is too long",
     re.I | re.S,
 )
@@ -121,14 +121,16 @@ _FILTERED = re.compile(
     r"|content exists risk|safety (?:system|check|filter|settings)|\bguardrails?\b|\bmoderation"
     r"|usage (?:guidelines|polic)|considered high risk|(?<!case[- ])\bsensitive|new_sensitive|敏感|违规"
     r"|不安全"
+    r"|\b(?:input|prompt|content|messages?|text|output)\b[^.]{0,40}\bblocked\b"  # firewalls block requests
     r"|\b(?:input|prompt|content|messages?|request|text|output)\b[^.]{0,40}"
-    r"\b(?:flagged|blocked|inappropriate|unsafe|prohibited|violat\w+)\b"
+    r"\b(?:flagged|inappropriate|unsafe|prohibited|violat\w+)\b"
     r"|\b(?:inappropriate|unsafe|prohibited|harmful)\b[^.]{0,20}\b(?:content|input|prompt|text)\b",
     re.IGNORECASE,
 )
-# Accounts, keys and addresses are flagged too; that is not about the prompt.
+# Accounts, keys, addresses and countries are flagged too; that is not about the prompt.
 _ACCOUNT = re.compile(
-    r"\b(?:account|organi[sz]ation|key|subscription|ip|address|project) (?:\w+ ){0,3}(?:flagged|blocked)",
+    r"\b(?:account|organi[sz]ation|key|subscription|ip|address|project|region|country) (?:\w+ ){0,3}"
+    r"(?:flagged|blocked)",
     re.I,
 )
 # Groq, Gemini and Ollama, of a call that the model wrote.
