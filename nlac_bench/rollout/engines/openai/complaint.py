@@ -25,6 +25,7 @@ _ANSWER = ("message", "delta")
 # A validator repeats the value that it refuses, which may be the conversation.
 _REPEATED = {"input", "ctx", "url", "request", "user_id", "request_id", "headers"}
 _QUOTED = re.compile(r"input_value=.*?, input_type=\w+", re.S)  # pydantic repeats it in its text
+_EXCEPTION = re.compile(r"\b(?:[A-Z][a-z]+){2,}(?:Error|Exception)\b")  # LiteLLM names them in its text
 _MOST_TEXT, _MOST_NODES, _DEEPEST = 4000, 400, 12
 
 
@@ -73,6 +74,7 @@ def read_complaint(status: int, body: object, wait: float | None = None) -> Comp
     if status == 200:
         named = (int(code) for code in codes if code.isdecimal() and len(code) == 3)
         status = next((code for code in named if 400 <= code <= 599), 0)
+    codes += _EXCEPTION.findall(message)
     normal = (re.sub(r"[^a-z0-9]+", " ", _words(code).lower()).strip() for code in codes)
     wait = asked_wait(value, message) if wait is None else wait
     names = tuple(dict.fromkeys(filter(None, normal)))

@@ -58,7 +58,6 @@ _SENT = (
     r"prompts?|inputs?|context|contexts|messages?|conversation|sessions?|chat history|sequences?"
     r"|request(?:ed)?|body|payload"
     r"|n_ctx|max_?model_?len|(?:total|number of|input) tokens|tokens|token (?:count|limit|length)|text"
-    r"|上下文|输入|提示词|对话|消息"
 )
 _EXCESS = (
     r"too (?:long|large|many|big)|exceed\w*|overflow\w*|surpass\w*|over (?:the )?(?:limit|maximum)|overlength"
@@ -70,16 +69,22 @@ _EXCESS = (
     r"|cannot (?:be|have) (?:longer|more)"
     r"|should be (?:within )?\[ ?\d|is (?:only )?\d+ tokens|(?:is|of) \d[\d,]* (?:tokens )?but|>=? ?\d"
     r"|only supports?"
-    r"|limit(?:ed)? (?:is|of|to|:)|larger|max(?:imum)?\b[^.]{0,40}\bis\b|reached"
-    r"|超出|超过|超长|过长|超限|大于"
+    r"|limit(?:ed)? (?:is|of|to|:)|larger|max(?:imum)?\b[^.]{0,40}\bis\b|reached|over \d"
 )
 _LENGTH = (
     r"tokens?|context[ _-]?(?:length|window|size|limit)?|\blengths?|window|\blong|n_ctx|max_?model_?len"
-    r"|\bsize"  # llama.cpp: "too big compared to KV size"
-    r"|长度|上下文|超长|过长|字符"
+    r"|\bsize|\bcharacters"  # llama.cpp: "too big compared to KV size"
 )
 _WORD = r"(?<![a-z])(?:{})(?![a-z])"
-_SPEAKS = [re.compile(_WORD.format(words), re.I) for words in (_SENT, _EXCESS, _LENGTH)]
+# Chinese is written without spaces.
+_SPEAKS = [
+    re.compile(f"{_WORD.format(words)}|{chinese}", re.I)
+    for words, chinese in [
+        (_SENT, "上下文|输入|提示词|对话|消息"),
+        (_EXCESS, "超出|超过|超长|过长|超限|大于"),
+        (_LENGTH, "长度|上下文|超长|过长|字符"),
+    ]
+]
 _EXCESS_OF_CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size|limit)?\b.{0,60}(?:exceed|overflow|too (?:long|large)|full\b)"
     r"|(?:exceed|overflow|longer than|larger than|greater than|too long for|too big|out of).{0,60}"
