@@ -183,6 +183,7 @@ def _body(match: re.Match[str], types: Types) -> list[Call]:
     name, keys, rest = body.partition("<arg_key>")
     if not re.fullmatch(r"[\w.:-]+", name.strip()):
         raise ValueError(body)
+    _closed(match)
     return [(name, _typed(name.strip(), _pairs(_PAIR, keys + rest), types))]
 
 
@@ -311,7 +312,7 @@ _END = r"(?:<\|(?:eom_id|eom|eot|eot_id|im_end|end|end_of_text|endoftext)\|>|</s
 _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     (re.compile(pattern, re.DOTALL), reader)
     for pattern, reader in (
-        (r"<tool_call>(?P<body>.*?)(?:</tool_call>|\Z)", _body),
+        (r"<tool_call>(?P<body>.*?)(?P<end></tool_call>|\Z)", _body),
         (_FUNCTION.pattern, _function),
         (
             r'<(?:｜DSML｜)?invoke name="(?P<name>[^"]{1,200})">(?P<inside>.*?)'
