@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from nlac_bench.learner.config import TrainConfig
 
 PLUGIN_GROUP = "nlac_bench.algorithms"
+_STEPS = ("update", "probe", "remember", "sync", "save", "load")
+"""The methods of an ``Algorithm``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +93,27 @@ class Method:
     @property
     def config_class(self) -> "type[TrainConfig]":
         """The class of the algorithm's settings."""
-        config: type[TrainConfig] = _imported(self.settings)
+        from nlac_bench.learner.config import TrainConfig  # pydantic takes time to import
+
+        config = _imported(self.settings)
+        if not (isinstance(config, type) and issubclass(config, TrainConfig)):
+            raise ConfigError(
+                f"the settings {self.settings!r} of training algorithm {self.name!r} must be a subclass of "
+                f"TrainConfig (nlac_bench.learner.config), got {config!r:.80}"
+            )
         return config
 
     @property
     def algorithm_class(self) -> "type[Algorithm]":
         """The algorithm's class; importing it imports torch."""
         algorithm: type[Algorithm] = _imported(self.algorithm)
+        lacks = [step for step in _STEPS if not callable(getattr(algorithm, step, None))]
+        if not isinstance(algorithm, type) or lacks:
+            raise ConfigError(
+                f"the algorithm {self.algorithm!r} of {self.name!r} must implement Algorithm "
+                f"(nlac_bench.agents.algorithm); {algorithm!r:.80} "
+                + (f"has no method {', '.join(lacks)}" if lacks else "is no class")
+            )
         return algorithm
 
     def config(self, settings: Mapping[str, object]) -> "TrainConfig":
@@ -386,11 +402,11 @@ def _listed(point: importlib.metadata.EntryPoint) -> Listed:
 def _imported(where: str) -> Any:
     """Import ``package.module:Class``. The time of this package's own imports is not limited."""
     module, _, name = where.partition(":")
-    if module.partition(".")[0] != "nlac_bench":
-        return load_object(where)
     try:
+        if module.partition(".")[0] != "nlac_bench":
+            return load_object(where)
         return getattr(importlib.import_module(module), name)
-    except AttributeError as error:
+    except (AttributeError, ForeignCodeError) as error:
         raise ConfigError(
             f"the class {where!r} of a training algorithm cannot be imported: {error}"
         ) from None

@@ -8,6 +8,7 @@ import pytest
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.estimate import estimate_of
+from nlac_bench.harness.measure.prepare import outline
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.sweep.file import check_sweep, read_sweep
@@ -24,6 +25,13 @@ METHOD = Method(
     name="short", summary="imitates", algorithm="nlac_bench.baselines.rft:RFT",
     settings="nlac_bench.baselines.config:RftConfig",
 )
+def wrong(algorithm="nlac_bench.baselines.rft:RFT", settings="nlac_bench.baselines.config:RftConfig"):
+    return Method(name="wrong", summary="imitates", algorithm=algorithm, settings=settings)
+
+NO_MODULE = wrong("no_such_module:RFT")
+NO_CLASS = wrong(__name__ + ":RFT")
+NO_ALGORITHM = wrong(__name__ + ":Constant")
+NO_SETTINGS = wrong(settings=__name__ + ":Constant")
 five = 5
 
 def constant(context):
@@ -81,6 +89,25 @@ def test_a_method_plans_a_training_with_its_settings(module: str) -> None:
     assert planned.training is not None and planned.training.gradient_steps == 1
     with pytest.raises(NlacBenchError, match="replay_ratio_of_nothing"):
         RunConfig.from_mapping({**asked, "train": {"replay_ratio_of_nothing": 1}}, "test")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("NO_MODULE", "'no_such_module:RFT' of a training algorithm cannot be imported: ModuleNotFoundError"),
+        ("NO_CLASS", "cannot be imported: AttributeError"),
+        ("NO_ALGORITHM", "Constant'> has no method update, probe, remember, sync, save, load"),
+        ("NO_SETTINGS", "must be a subclass of TrainConfig"),
+    ],
+)
+def test_a_method_that_cannot_learn_is_refused_before_the_model_is_measured(
+    name: str, said: str, module: str
+) -> None:
+    pytest.importorskip("torch", reason="a training run needs the training packages")
+    asked = {"env": ENV, "agent": f"{module}:{name}", "model": "tiny", "limit": 2, "train": {}}
+    with pytest.raises(NlacBenchError) as refused:
+        outline(RunConfig.from_mapping(asked, "test"))
+    assert said in str(refused.value)
 
 
 def test_a_sweep_names_a_method_of_a_module(module: str, tmp_path: Path) -> None:

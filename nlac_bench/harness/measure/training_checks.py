@@ -21,7 +21,7 @@ TRAINING_PACKAGES = ("torch", "transformers", "safetensors")
 def check_training(config: RunConfig, plan: Sequence[Planned], environments: Environments) -> None:
     """Raise an error if a training run could not finish.
 
-    It checks the settings of the method and its learner, the packages, the engine, the environment's training
+    It checks the method's class, settings and learner, the packages, the engine, the environment's training
     and validation splits and the episodes of ``config.offline``. It loads no weights, plays no episodes and
     calls no model.
 
@@ -39,6 +39,7 @@ def check_training(config: RunConfig, plan: Sequence[Planned], environments: Env
         raise ConfigError(
             f"--agent {config.agent} needs the packages {', '.join(missing)}: pip install 'nlac-bench[train]'"
         )
+    _ = method.algorithm_class
     settings.learner(config.seed, **method.learner_options(settings))
     try:
         splits = environments.training.task_ids, environments.validation.task_ids
