@@ -221,6 +221,7 @@ def test_prompts_are_counted_with_instructions_and_template_and_answers_up_to_th
         ({"agent": "nlac", "model": "tiny", "train": {}, "base_url": SERVER}, "cannot be trained"),
         ({"agent": "tool_calling", "model": "tiny"}, "because of its chat template"),
         ({"agent": "react", "model": "tiny", "prompts": "no/such/folder"}, "no/such/folder"),
+        ({"agent": "react", "base_url": SERVER}, "--base-url needs --model NAME"),
         ({"agent": "react", "model": "m", "base_url": "http://a b/v1"}, "contains white space"),
         ({"agent": "react", "model": "m", "base_url": "localhost:8000"}, "must begin with http"),
         (

@@ -19,6 +19,8 @@ SOURCE = """
 from pathlib import Path
 from nlac_bench.agents.floors import Constant
 from nlac_bench.agents.methods import Method
+from nlac_bench.rollout.engines.engine import SampleRequest
+from nlac_bench.types import Turn
 
 Path(__file__).with_suffix(".imported").touch()
 METHOD = Method(
@@ -52,6 +54,15 @@ class Begins(Other):
 class Acts(Begins):
     def begin(self, env, seed): return self
     async def act(self, observation, info): return "yes"
+
+class Fails(Acts):
+    async def act(self, observation, info): return 1 / 0
+
+class Reads(Acts):
+    def __init__(self, context): self.engine = context.engine
+    async def act(self, observation, info):
+        (sample,) = await self.engine.sample(SampleRequest(messages=({"role": "user", "content": "?"},)))
+        return Turn(text=sample.text.split()[0])
 """
 ENV = 'math500_hard@{"level": 1}'
 
@@ -158,14 +169,21 @@ def test_other_objects_are_refused(name: str, said: str, module: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [("Begins", "begin() of agent 'Begins' returned 5, which is no actor: it has no method act("),
-     ("Acts", "act() of the agent returned 'yes'; it must be a Turn with a text")],
+     ("Acts", "act() of the agent returned 'yes'; it must be a Turn with a text"),
+     ("Fails", "ZeroDivisionError: division by zero")],
 )  # fmt: skip
 def test_what_an_agent_returns_in_an_episode_is_checked(name: str, said: str, module: str) -> None:
     options = ("run", "--env", ENV, "--agent", f"{module}:{name}", "--limit", "1")
     assert said in nlac_bench(*options, "--out", "run", status=3).stderr
     dry = call(*options, "--dry-run")
-    assert dry.returncode == (2 if name == "Begins" else 0) and "Traceback" not in dry.stderr
+    assert dry.returncode == (0 if name == "Acts" else 2) and "Traceback" not in dry.stderr
     assert name == "Acts" or said in dry.stderr
+
+
+def test_an_agent_that_reads_its_models_answer_is_planned_without_one(module: str) -> None:
+    """A dry run's engine answers nothing."""
+    asked = {"env": ENV, "agent": f"{module}:Reads", "model": "m", "base_url": "http://h:1/v1", "limit": 2}
+    assert estimate_of(RunConfig.from_mapping(asked, "test")).planned == 2
 
 
 def test_a_folder_of_somebody_else_does_not_import_its_agent(module: str, tmp_path: Path) -> None:

@@ -20,12 +20,10 @@ def policy_engine(config: RunConfig) -> Engine | None:
     """Return the engine that plays the policy, or None where the configuration names no model.
 
     Raises:
-        ConfigError: ``base_url`` is set without ``model``, or as ``make_engine``.
+        ConfigError: as ``make_engine``.
     """
-    if config.model is None and config.base_url is None:
-        return None
     if config.model is None:
-        raise ConfigError("--base-url needs --model NAME, the name of a model on that server")
+        return None
     if config.servers is not None:
         return server_engine(config)
     trained: dict[str, Any] = {}

@@ -112,6 +112,8 @@ def _check_agent(config: RunConfig) -> None:
     """
     name, context = config.agent, AgentContext()
     _check_composition(config)
+    if name not in FLOORS and config.base_url is not None and config.model is None:
+        raise ConfigError("--base-url needs --model NAME, the name of a model on that server")
     if name in PROMPTED or named_agents.is_method(name):
         if config.model is None and config.base_url is None:
             context.required_engine(name)

@@ -11,6 +11,7 @@ import numpy as np
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.env_string import join
 from nlac_bench.envs.foreign import named
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.measure.official_tasks import Sampled
@@ -136,6 +137,9 @@ def instruction_tokens(planned: Outline, agent: Agent, engine: UnloadedEngine) -
 
     These are the agent's instructions and the marks of the chat template; with a tokenizer, also the error of
     the count by characters. 0 for an agent that does not ask the model first.
+
+    Raises:
+        NlacBenchError: the agent fails before it asks the model, so that all episodes would fail.
     """
     env, known = scripted_env(planned), 0.0
     for task in _some(dict.fromkeys(item.task_id for item in planned.plan)):
@@ -146,9 +150,19 @@ def instruction_tokens(planned: Outline, agent: Agent, engine: UnloadedEngine) -
             info |= {"policy": "", "tools": [_TOOL] if info.get("tools") else [], "examples": ()}
         else:
             known += _fixed(_rules(info), planned.config) + len(observation) / CHARS_PER_TOKEN
-        asyncio.run(begun(agent, env, 0).act(observation, info))
+        asked = len(engine.asked)
+        try:
+            with named(f"agent {planned.config.agent!r}, at its first observation,"):
+                asyncio.run(_act(agent, env, observation, info))
+        except NlacBenchError:
+            if len(engine.asked) == asked:  # else the empty answer of the model may be the reason
+                raise
     lengths = [engine.tokens(request) for request in engine.asked]
     return (sum(lengths) - known) / len(lengths) if lengths else 0.0
+
+
+async def _act(agent: Agent, env: Any, observation: str, info: Info) -> None:
+    await begun(agent, env, 0).act(observation, info)
 
 
 def _some(tasks: Iterable[str]) -> list[str]:
