@@ -17,6 +17,16 @@ from nlac_bench.types import Usage
 _COUNTS = tuple(f.name for f in fields(Usage))
 
 
+def check_observation(observation: Any) -> None:
+    """Check the observation of a reset or a step.
+
+    Raises:
+        ValueError: it is not a text.
+    """
+    if not _is_text(observation):
+        raise ValueError(f"the environment returned the observation {observation!r:.80}; it must be a str")
+
+
 def check_info(info: Any) -> None:
     """Check the ``info`` of a reset or a step, as far as agents and runs read it.
 

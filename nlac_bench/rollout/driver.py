@@ -11,7 +11,7 @@ from typing import Literal
 
 import gymnasium
 
-from nlac_bench.envs.returned import check_info, check_step
+from nlac_bench.envs.returned import check_info, check_observation, check_step
 from nlac_bench.errors import SIGNALS, EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact
 from nlac_bench.rollout.agent import Agent, begun
@@ -260,6 +260,7 @@ class Driver:
 
     async def _play_turns(self, spec: EpisodeSpec, player: Stepper, episode: Episode) -> None:
         observation, info = await player.reset(spec.seed, spec.task_id)
+        check_observation(observation)
         check_info(info)
         episode.first_observation = observation
         if not episode.task_id:
@@ -290,6 +291,7 @@ class Driver:
             except asyncio.CancelledError as cancelled:
                 cancelled.add_note(_IN_STEP)
                 raise
+            check_observation(observation)
             check_step(terminated, truncated, info)
             turn.observation, turn.reward = observation, float(reward)
             if not math.isfinite(turn.reward):

@@ -6,12 +6,13 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import gymnasium
 import pytest
 
-from nlac_bench.envs import TextEnv
+from nlac_bench.envs import Outcome, TextEnv
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.interrupts import graceful_interrupt
@@ -207,6 +208,25 @@ def test_a_bug_in_one_episode_is_recorded_and_spares_the_rest() -> None:
     (failure,) = [r for r in results if isinstance(r, Failure)]
     assert failure.kind == "crash" and failure.error == "KeyError" and "test_driver.py" in failure.traceback
     assert len(results) == 16
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("observed", [None, 5, b"no", ["no"]])
+def test_an_observation_that_is_no_text_gives_no_result(first: bool, observed: Any) -> None:
+    """A run whose episodes cannot be read again would be lost at its end."""
+
+    class Odd(Guess):
+        async def _begin(self, task_id: str) -> str:
+            text = await super()._begin(task_id)
+            return cast(str, observed) if first else text
+
+        async def _respond(self, action: str) -> Outcome:
+            outcome = await super()._respond(action)
+            return outcome if first else replace(outcome, observation=cast(str, observed))
+
+    (failure,) = play(Driver(ORACLE, Odd), plan(1))
+    assert isinstance(failure, Failure) and failure.error == "ValueError"
+    assert failure.message == f"the environment returned the observation {observed!r}; it must be a str"
 
 
 def test_errors_that_no_episode_would_be_spared_stop_the_run() -> None:
