@@ -73,6 +73,21 @@ def test_doctor_says_what_was_adapted_and_what_works() -> None:
     ]
 
 
+def test_doctor_learns_what_a_server_refuses_once() -> None:
+    refused = dict.fromkeys(("temperature", "seed"), "left out")
+    refused["max_tokens"] = "renamed to max_completion_tokens"
+
+    def picky(path: str, body: dict[str, Any]) -> Reply:
+        for name in (*refused, "stream_options"):
+            if name in body:
+                return 400, {"error": {"message": f"Unsupported parameter: '{name}'", "param": name}}
+        return real(path, body)
+
+    found, code, requests = doctor(picky, models={"data": [{"id": "m", "max_model_len": 2000}]})
+    assert (code, found["adapted"], found["problems"], requests) == (0, refused, [], 9)
+    assert found["streaming"] and found["overflow"] and found["tools"]
+
+
 def test_doctor_lists_problems_and_what_to_do() -> None:
     found, code, requests = doctor(
         plain, models={"data": [{"id": "other"}, {"id": "m", "context_length": 500}]}

@@ -164,6 +164,14 @@ class Adaptations:
                 done.append(self._merge_system())
             return "; ".join(done)
 
+    def begin_as(self, other: "Adaptations") -> None:
+        """Change requests as ``other`` does, which has learned it from the same server."""
+        with other._guard:
+            self._dropped, self._without = set(other._dropped), set(other._without)
+            self._most, self._least = dict(other._most), dict(other._least)
+            self._renamed = dict(other._renamed)
+            self._streams, self._no_system = other._streams, other._no_system
+
     def note(self, name: str, what: str) -> str:
         """Record a change that is made elsewhere."""
         with self._guard:

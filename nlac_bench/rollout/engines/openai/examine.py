@@ -143,6 +143,7 @@ async def _streams(
         result.streaming = True
         return
     streamed = make({"stream": True})
+    streamed.client.adaptations.begin_as(engine.client.adaptations)
     sample = await _tried(
         result, "streaming (--request stream=true)", lambda: _ask(streamed, [_SYSTEM, _HELLO])
     )
