@@ -1,11 +1,13 @@
 """`run --dry-run`: what a run would play, take and lack."""
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nlac_bench import tiny
 from nlac_bench.envs.twenty_questions.objects import official_world
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure import estimate
@@ -235,6 +237,29 @@ def test_settings_that_run_refuses_are_refused_here(settings: dict[str, Any], sa
     for refused in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
         with pytest.raises(NlacBenchError, match=said):
             refused()
+
+
+@pytest.mark.parametrize(
+    ("left_out", "said"),
+    [
+        ("system", "the system text does not reach the prompt"),
+        ("assistant", "a reply does not reach the prompt"),
+        ("", None),
+    ],
+)
+def test_a_template_that_leaves_out_texts_is_refused(left_out: str, said: str | None, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny.path("tiny"), tmp_path / "model"))
+    each = "{{ m.role }}: {{ m.content }}"
+    (folder / "chat_template.jinja").write_text(
+        f"{{% for m in messages if m.role != '{left_out}' %}}{each}{{% endfor %}}"
+    )
+    asked = config(agent="react", model=str(folder), limit=1)
+    for made in (lambda: estimate.estimate_of(asked), lambda: prepare(asked)):
+        if said is None:
+            made()
+        else:
+            with pytest.raises(NlacBenchError, match=f"because of its chat template: {said}"):
+                made()
 
 
 def test_a_proxy_that_run_cannot_use_is_refused_here(monkeypatch: pytest.MonkeyPatch) -> None:

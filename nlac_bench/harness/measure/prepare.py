@@ -26,7 +26,7 @@ from nlac_bench.harness.runs.seeds import Planned, plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Engine, Sampling, engine_name
-from nlac_bench.rollout.engines.tool_support import refuse_without_tools
+from nlac_bench.rollout.engines.tool_support import refuse_without_chat, refuse_without_tools
 from nlac_bench.types import ChatFn
 
 
@@ -171,6 +171,8 @@ def agent_of(planned: Outline, engine: Engine | None, make_agent: AgentFactory |
         NlacBenchError: the prompts cannot be read, or the agent cannot be made or play this model.
     """
     config, environments = planned.config, planned.environments
+    if engine is not None:
+        refuse_without_chat(engine, str(config.model))
     if config.agent == "tool_calling" and engine is not None and environments.measured.tools():
         refuse_without_tools(engine, str(config.model))
     context = AgentContext(

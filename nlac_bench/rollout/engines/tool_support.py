@@ -43,6 +43,21 @@ _CALL_IDS = ("call00000", "functions.find_kettlewren:0")
 """Ids that the parser gives to calls; Kimi's are part of the format."""
 
 
+def refuse_without_chat(engine: Engine, model: str) -> None:
+    """Raise an error if conversations do not reach the prompts of the engine's model; see ``chat_problem``.
+
+    Raises:
+        NlacBenchError: says why.
+    """
+    tokenizer = tokenizer_of(engine)
+    problem = None if tokenizer is None else chat_problem(ChatFormat(tokenizer))
+    if problem is not None:
+        raise NlacBenchError(
+            f"--model {model} cannot play, because of its chat template: {problem}; correct the template, or "
+            "use another model"
+        )
+
+
 def refuse_without_tools(engine: Engine, model: str) -> None:
     """Raise an error if the chat template of the engine's model cannot be used for native tool calls.
 
