@@ -19,6 +19,8 @@ _MARKER = re.compile(
     rf'|^[ \t]{{0,20}}(?:\[{_SPACE})?\{{{_SPACE}(?:"type"{_SPACE}:{_SPACE}"function"{_SPACE},{_SPACE})?'
     rf'(?:"function"{_SPACE}:{_SPACE}\{{{_SPACE})?"(?:tool_)?name"{_SPACE}:{_SPACE}"[^"\n]{{1,200}}"'
     rf'{_SPACE},{_SPACE}"(?:parameters|arguments)"{_SPACE}:{_SPACE}"?\{{'
+    # A line that begins with calls in Python, as Llama 3.2 and 4 write them: a bracket, a name, parameters.
+    r"|^[ \t]{0,20}\[[A-Za-z_][\w.-]{0,63}\((?:[A-Za-z_]\w{0,63}=|\)[,\]](?!\())"
     # Further tags and special tokens.
     r"|<function=[\w.-]+>|<\|python_(?:tag|start)\|>|<｜DSML｜\w+|<(?:\w{1,20}:)?invoke name=|<arg_key>"
     r"|<\|START_ACTION\|>|<\|action_start\|>",

@@ -198,6 +198,8 @@ def test_templates_that_are_refused_and_why() -> None:
         '<tool_call>{"name": "", "arguments": {}}</tool_call>',
         '<tool_call>{"name": "a"}' + "[" * 5000 + "</tool_call>",
         "<tool_call>" + "[" * 100_000 + "</tool_call>",
+        '<tool_call>{"name": "get", "arguments": {"id": 7</tool_call>'
+        '<tool_call>{"name": "get", "arguments": {}}</tool_call>',
     ],
 )  # fmt: skip
 def test_what_is_no_call_stays_in_the_text(text: str) -> None:
@@ -210,7 +212,8 @@ def test_what_is_no_call_stays_in_the_text(text: str) -> None:
      "<｜tool▁call▁begin｜>a", "<|tool_call_begin|>a<|tool_call_argument_begin|>", "<|python_tag|>",
      " to=functions.a<|message|>", "<|tool_call>call:a{", '<|tool_call>call:a{<|"|>',
      "<arg_key>a</arg_key>", "<tool_calls>", '{"name": ', " ", "</think>", "<|channel|>analysis<|message|>",
-     "<|channel|>final ", "<|start|>assistant", '{"name" : "', "\n  [", "<a_", "<｜", "functions.a:", "\t{"],
+     "<|channel|>final ", "<|start|>assistant", '{"name" : "', "\n  [", "<a_", "<｜", "functions.a:", "\t{",
+     "\n[get(", "\n["],
 )  # fmt: skip
 def test_hostile_texts_are_read_in_time(part: str) -> None:
     text = "<tool_call><function=a>" * (part[1:4] in ("par", "arg")) + part * (200_000 // len(part))
@@ -249,6 +252,8 @@ def test_several_calls_and_types_that_a_tool_declares() -> None:
         ("<a:function_calls>", "<a:function_calls>"), ("<start_function_call>", "<start_function_call>"),
         ('function call<|role_sep|>\n{"name": "get"', "function call<|"),
         ('functions.get:0{"id": "7"}', "functions.get:0{"), ("to=get<|message|>{}", "to=get<|"),
+        ('[get(id="7")]', "[get(id="), ('I look.\n\n [get_all(), get(id="7")]', "[get_all(),"),
+        ("[get_all()]", "[get_all()]"),
         ('```tool_code\nget(id="7")\n```', "```tool_code"), ('<a:invoke name="get">', "<a:invoke name="),
     ],
 )  # fmt: skip
@@ -265,7 +270,8 @@ def test_markers_of_calls(text: str, marker: str | None) -> None:
         "Is it a function call, a tool call or tool calling?", "A [tool call], a <function call>.",
         "The tools: call us. <tools> <tool> <function> <caller> <call>", "I use functools and functions.get.",
         "It goes to=functions, a < tool_call.", "A tool_call has <b>arguments</b>: functions.get:0 is one.",
-        "```json\n{}\n```", "[TOOLS] [CALL]", "5 <function", "", "<|prefix|>",
+        "```json\n{}\n```", "[get()](http://a.example/get)", "[see (a) and (b)]", "[note(s)]",
+        "[TOOLS] [CALL]", "5 <function", "", "<|prefix|>",
     ],
 )  # fmt: skip
 def test_ordinary_speech_has_no_marker_of_a_call(text: str) -> None:

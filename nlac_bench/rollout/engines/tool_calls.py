@@ -125,8 +125,12 @@ def _split(text: str) -> tuple[str, str]:
 
 def _taken(text: str, pattern: re.Pattern[str], reader: Reader, types: Types) -> tuple[str, list[ToolCall]]:
     calls: list[ToolCall] = []
+    unread = False
 
     def take(match: re.Match[str]) -> str:
+        nonlocal unread
+        if unread:
+            return match[0]
         try:
             parsed = reader(match, types)
             read = [
@@ -139,6 +143,7 @@ def _taken(text: str, pattern: re.Pattern[str], reader: Reader, types: Types) ->
                 for i, (name, arguments, *more) in enumerate(parsed)
             ]
         except (ValueError, KeyError, TypeError, RecursionError):
+            unread = True  # the first call counts: a later one is not made in its place
             return match[0]
         calls.extend(read)
         return ""
