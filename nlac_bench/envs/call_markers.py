@@ -21,6 +21,9 @@ _MARKER = re.compile(
     rf'{_SPACE},{_SPACE}"(?:parameters|arguments)"{_SPACE}:{_SPACE}"?\{{'
     # A line that begins with calls in Python, as Llama 3.2 and 4 write them: a bracket, a name, parameters.
     r"|^[ \t]{0,20}\[[A-Za-z_][\w.-]{0,63}\((?:[A-Za-z_]\w{0,63}=|\)[,\]](?!\())"
+    # A name on the first line and JSON on the second, as GLM-4 writes calls; Python between tags, as SmolLM3.
+    rf"|\A{_SPACE}[A-Za-z_][\w.-]{{0,63}}\n[ \t]{{0,20}}\{{{_SPACE}[\"}}]"
+    rf"|<code>{_SPACE}[A-Za-z_][\w.]{{0,63}}\("
     # Further tags and special tokens.
     r"|<function=[\w.-]+>|<\|python_(?:tag|start)\|>|<｜DSML｜\w+|<(?:\w{1,20}:)?invoke name=|<arg_key>"
     r"|<\|START_ACTION\|>|<\|action_start\|>",

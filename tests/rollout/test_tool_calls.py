@@ -236,6 +236,23 @@ def test_several_calls_and_types_that_a_tool_declares() -> None:
 
 
 @pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"type": ["string", "null"]}, "7", "7"), ({"type": ["string", "null"]}, "null", None),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "007", "007"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "7", 7),
+        ({"oneOf": [{"type": "boolean"}]}, "True", True), ({"type": "string"}, "null", "null"),
+        ({"type": ["integer", "null"]}, "null", None), ({}, "7", 7), (True, "7", 7),
+        ({"anyOf": None}, "x", "x"),
+    ],
+)  # fmt: skip
+def test_a_parameter_may_have_several_types(schema: Any, text: str, value: object) -> None:
+    tool = {"function": {"name": "get", "parameters": {"properties": {"id": schema}}}}
+    (call,) = parse_tool_calls(f"<function=get><parameter=id>{text}</parameter></function>", [tool])[1]
+    assert json.loads(call.arguments) == {"id": value}
+
+
+@pytest.mark.parametrize(
     ("text", "marker"),
     [
         ('I will check.\n\n{"name":"get","parameters":{"id": "7"}}', '{"name":"get","parameters":{'),
@@ -253,7 +270,8 @@ def test_several_calls_and_types_that_a_tool_declares() -> None:
         ('function call<|role_sep|>\n{"name": "get"', "function call<|"),
         ('functions.get:0{"id": "7"}', "functions.get:0{"), ("to=get<|message|>{}", "to=get<|"),
         ('[get(id="7")]', "[get(id="), ('I look.\n\n [get_all(), get(id="7")]', "[get_all(),"),
-        ("[get_all()]", "[get_all()]"),
+        ("[get_all()]", "[get_all()]"), ('get\n{"id": "7"}', 'get\n{"'), ("get_all\n{}", "get_all\n{}"),
+        ('I look.\n<code>\nget(id="7")\n</code>', "<code>\nget("),
         ('```tool_code\nget(id="7")\n```', "```tool_code"), ('<a:invoke name="get">', "<a:invoke name="),
     ],
 )  # fmt: skip
@@ -271,6 +289,7 @@ def test_markers_of_calls(text: str, marker: str | None) -> None:
         "The tools: call us. <tools> <tool> <function> <caller> <call>", "I use functools and functions.get.",
         "It goes to=functions, a < tool_call.", "A tool_call has <b>arguments</b>: functions.get:0 is one.",
         "```json\n{}\n```", "[get()](http://a.example/get)", "[see (a) and (b)]", "[note(s)]",
+        'Here:\n{"id": "7"}', "Yes\n{name}", 'I found this\n{"id": "7"}', "The <code>get</code> tool",
         "[TOOLS] [CALL]", "5 <function", "", "<|prefix|>",
     ],
 )  # fmt: skip
@@ -290,6 +309,7 @@ TO_GET = "<|channel|>commentary to=functions.get <|constrain|>json<|message|>{}"
         (f"Perhaps {WRITTEN}, no.\n</think>\n\nSorry.", None, False),  # the prompt opened the tag
         (f"<think>Perhaps {WRITTEN}", None, False),
         (f"[THINK]Perhaps {WRITTEN}[/THINK]Sorry.", f"<think>\nPerhaps {WRITTEN}\n</think>\n\nSorry.", False),
+        (f"<seed:think>Perhaps {WRITTEN}</seed:think>", f"<think>\nPerhaps {WRITTEN}\n</think>\n\n", False),
         (f"Perhaps {WRITTEN}[/THINK]Sorry.", f"<think>\nPerhaps {WRITTEN}\n</think>\n\nSorry.", False),
         ("<|START_THINKING|>I must<|END_THINKING|>\nHi", "<think>\nI must\n</think>\n\nHi", False),
         (f"<|channel>thought\nI must.\n<channel|>{WRITTEN}", "<think>\nI must.\n</think>", True),

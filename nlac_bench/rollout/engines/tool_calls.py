@@ -32,8 +32,9 @@ from nlac_bench.types import ToolSchema
 
 Call: TypeAlias = tuple[str, Any] | tuple[str, Any, str]
 """The name and the arguments of a call, and its id if the format has one."""
-Types: TypeAlias = Mapping[str, Mapping[str, object]]
-"""The JSON types of the parameters of each tool."""
+Kinds: TypeAlias = frozenset[str]
+Types: TypeAlias = Mapping[str, Mapping[str, Kinds]]
+"""The JSON types that each parameter of each tool may have."""
 Reader: TypeAlias = Callable[[re.Match[str], Types], list[Call]]
 """Returns the calls in a match; raises ValueError, KeyError or TypeError if it cannot read them."""
 
@@ -263,27 +264,37 @@ def _whole(match: re.Match[str], types: Types) -> list[Call]:
 def _typed(name: str, pairs: Sequence[tuple[str, str, str]], types: Types) -> dict[str, Any]:
     """Convert arguments that a format writes as text to the types that the tool declares."""
     declared = types.get(name, {})
-    return {key: _value(text, declared.get(key)) for key, text, _ in pairs}
+    return {key: _value(text, declared.get(key, frozenset())) for key, text, _ in pairs}
 
 
-def _value(text: str, kind: object) -> Any:
+def _value(text: str, kinds: Kinds) -> Any:
     text = text.removeprefix("\n").removesuffix("\n")
-    if kind == "string":
-        return text
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        if kind == "boolean" and text.strip().lower() in ("true", "false"):
+        if "boolean" in kinds and text.strip().lower() in ("true", "false"):
             return text.strip().lower() == "true"
         return text
+    return text if "string" in kinds and not (value is None and "null" in kinds) else value
 
 
-def _types(tools: Sequence[ToolSchema]) -> dict[str, dict[str, object]]:
-    types: dict[str, dict[str, object]] = {}
+def _kinds(schema: object) -> Kinds:
+    """Return the types that a parameter may have: one, several, or those of alternatives."""
+    if not isinstance(schema, dict):
+        return frozenset()
+    declared = schema.get("type") or ()
+    kinds = {declared} if isinstance(declared, str) else {kind for kind in declared if isinstance(kind, str)}
+    for name in ("anyOf", "oneOf"):
+        kinds = kinds.union(*map(_kinds, schema.get(name) or ()))
+    return frozenset(kinds)
+
+
+def _types(tools: Sequence[ToolSchema]) -> dict[str, dict[str, Kinds]]:
+    types: dict[str, dict[str, Kinds]] = {}
     for tool in tools:
         function = tool.get("function", tool)
         properties = function.get("parameters", {}).get("properties", {})
-        types[str(function.get("name"))] = {key: value.get("type") for key, value in properties.items()}
+        types[str(function.get("name"))] = {key: _kinds(value) for key, value in properties.items()}
     return types
 
 
@@ -293,6 +304,7 @@ _OTHER_THOUGHTS = (
     ("[THINK]", "[/THINK]"),  # Magistral
     ("<|START_THINKING|>", "<|END_THINKING|>"),  # Cohere
     ("<|channel>thought", "<channel|>"),  # Gemma 4
+    ("<seed:think>", "</seed:think>"),  # Seed-OSS
 )
 _THOUGHTS_BEGIN = re.compile(r"\s*<think>")
 _THOUGHTS_END = re.compile("</think>")
@@ -355,6 +367,6 @@ _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     )
 )
 _WRAPPERS = re.compile(
-    r"<｜tool▁calls▁(?:begin|end)｜>|<\|tool_calls_section_(?:begin|end)\|>|</?minimax:tool_call>"
+    r"<｜tool▁calls▁(?:begin|end)｜>|<\|tool_calls_section_(?:begin|end)\|>|</?(?:minimax|seed):tool_call>"
     r"|</?｜DSML｜(?:function_calls|tool_calls)>|<｜end▁of▁sentence｜>|</?tool_calls?>"
 )
