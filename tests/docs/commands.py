@@ -28,7 +28,7 @@ EXCEPTIONS = {
     r"bench-gpu": "it needs GPUs; tests/cluster/test_bench_gpu.py measures small shapes on a CPU",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
     r"^nlac-bench tiny report --gates": "it asks a model a thousand times; tests/tiny/test_worlds.py runs it",
-    r"^nlac-bench sweep configs/sweeps/(miniature|shop|twenty_questions|worlds|worlds_pilot)\.toml": (
+    r"^nlac-bench sweep configs/sweeps/(miniature|retail|shop|twenty_questions|worlds|worlds_pilot)\.toml": (
         "it trains for hours; tests/sweep/test_sweep.py runs the command with a smaller file"
     ),
     r"^pip install 'nlac-bench\[": (
