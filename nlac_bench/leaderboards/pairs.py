@@ -35,6 +35,9 @@ class Pair:
     is none), and ``tasks_needed`` the number of tasks with which the present difference would be shown; None
     if the two are distinguished, or if no number of tasks is enough (equal rates, or seeds that differ too
     much).
+
+    ``tested`` is False for models that played different worlds: their tasks differ, as ``compare`` says, so
+    that there is no verdict, p is 1 and the two last numbers are None.
     """
 
     a: str
@@ -49,6 +52,7 @@ class Pair:
     """``entry_id`` of the better entry if only this pair had been tested, or None."""
     detectable: float | None
     tasks_needed: int | None
+    tested: bool
 
 
 def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
@@ -59,15 +63,18 @@ def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
     if len(entries) < 2:
         return []
     compared = _models(entries) if entries[0].kind == "models" else _algorithms(entries)
-    adjusted = holm([p for p, _, _ in compared])
-    level = ALPHA / len(compared)
-    pairs = []
-    for (a, b), (p, ci, shown), p_holm in zip(combinations(entries, 2), compared, adjusted, strict=True):
+    pairs = list(combinations(entries, 2))
+    tests = [_same_world(a, b) for a, b in pairs]
+    adjusted = iter(holm([p for (p, _, _), tested in zip(compared, tests, strict=True) if tested]))
+    level = ALPHA / max(sum(tests), 1)
+    results = []
+    for (a, b), (p, ci, shown), tested in zip(pairs, compared, tests, strict=True):
+        p_holm = next(adjusted) if tested else 1.0
         better = None
-        if shown.difference != 0 and not (ci is not None and ci[0] <= 0 <= ci[1]):
+        if tested and shown.difference != 0 and not (ci is not None and ci[0] <= 0 <= ci[1]):
             better = a.entry_id if shown.difference > 0 else b.entry_id
         winner = better if p_holm < ALPHA else None
-        pairs.append(
+        results.append(
             Pair(
                 a=a.entry_id,
                 b=b.entry_id,
@@ -77,11 +84,17 @@ def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
                 p_holm=p_holm,
                 winner=winner,
                 winner_alone=better if p < ALPHA else None,
-                detectable=shown.detectable(level),
-                tasks_needed=shown.tasks_needed(level) if winner is None else None,
+                detectable=shown.detectable(level) if tested else None,
+                tasks_needed=shown.tasks_needed(level) if tested and winner is None else None,
+                tested=tested,
             )
         )
-    return pairs
+    return results
+
+
+def _same_world(a: Entry, b: Entry) -> bool:
+    """Return whether two entries can be compared; the worlds of algorithms are drawn like their seeds."""
+    return a.kind == "algorithms" or a.subject.worlds == b.subject.worlds
 
 
 _Compared = tuple[float, Bounds | None, PairedTasks | PairError]
@@ -96,7 +109,9 @@ def _models(entries: Sequence[Entry]) -> list[_Compared]:
         means_a, means_b = (side.outcomes.task_means("success") for side in sides)
         ci = comparison.interval
         shown = PairedTasks(means_a - means_b, single=single)
-        results.append((comparison.p_value, None if ci is None else (ci.low, ci.high), shown))
+        tested = _same_world(a, b)
+        interval = None if ci is None or not tested else (ci.low, ci.high)
+        results.append((comparison.p_value if tested else 1.0, interval, shown))
     return results
 
 

@@ -2,8 +2,10 @@
 
 import csv
 import json
+import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy import stats
@@ -13,10 +15,11 @@ from nlac_bench.leaderboards.entry import Entry, RunOutcomes, TaskOutcome
 from nlac_bench.leaderboards.entry_file import sealed
 from nlac_bench.leaderboards.kept import imported, reported
 from nlac_bench.leaderboards.numbers import numbers_of
-from nlac_bench.leaderboards.subject import Subject
+from nlac_bench.leaderboards.subject import Subject, Training, TrainingCost
 from nlac_bench.reports.boards.build import render_boards
 from nlac_bench.reports.boards.figures import board_charts
 from nlac_bench.reports.boards.formats import duration
+from nlac_bench.reports.boards.names import entry_names
 from nlac_bench.reports.boards.strip import MAX_TASKS, strip_of, summary_of
 from nlac_bench.reports.boards.view import BoardView
 from nlac_bench.reports.boards.words import NO_SUCCESS
@@ -191,3 +194,39 @@ def test_a_row_has_the_strip_of_its_tasks_unless_there_are_too_many() -> None:
     figure = strip_of("a", entry("a", [True, False]).outcomes)
     assert figure is not None and [row[1] for row in figure.table.rows] == [1.0, 0.0]
     assert strip_of("a", entry("a", [True] * (MAX_TASKS + 1)).outcomes) is None
+
+
+def trained(
+    won: list[bool], worlds: list[int] | None = None, budget: str = "steps=9", **settings: Any
+) -> Entry:
+    cost = TrainingCost(
+        seed=0, gradient_steps=9, environment_steps=9, generated_tokens=9, seconds=1.0, tokens_by_role={},
+        chosen_step=9, base_success=0.0,
+    )  # fmt: skip
+    training = Training(method="nlac", budget=budget, settings={"lr": 1e-4, **settings}, runs=[cost])
+    return entry("nlac", won, subject=Subject(agent="nlac", model="tiny", worlds=worlds, training=training))
+
+
+def test_entries_of_one_agent_are_named_by_the_settings_in_which_they_differ() -> None:
+    won = [[True] * n + [False] * (9 - n) for n in range(9)]
+    made = [
+        trained(won[1]), trained(won[2], kl_coef=0.3), trained(won[3], budget="steps=10", lr=3e-5),
+        trained(won[4], [1010]), trained(won[5], text="a" * 90), entry("react", won[6]),
+    ]  # fmt: skip
+    names = list(entry_names(made).values())
+    assert names[:4] == ["nlac", "nlac (kl_coef=0.3)", "nlac (steps=10, lr=3e-05)", "nlac (world 1010)"]
+    assert re.fullmatch(r"nlac \([0-9a-f]{6}\)", names[4]) and names[5] == "react"
+    twice = entry_names([trained(won[1]), trained(won[2])]).values()  # nothing differs but the result
+    assert len(set(twice)) == 2 and all(re.fullmatch(r"nlac \([0-9a-f]{6}\)", name) for name in twice)
+
+
+def test_models_that_played_different_worlds_have_no_verdict() -> None:
+    best, worst = trained([True] * 20, [1008], kl_coef=0.3), trained([False] * 20, [1010])
+    apart = view(best, worst)
+    assert apart.verdict.endswith("its place is between 1 and 2. The two entries are not told apart.")
+    assert [pair.words for pair in apart.pairs] == ["not tested: different worlds"]
+    assert apart.needed == [] and apart.cost_notes == []
+    same = view(best, trained([False] * 20, [1008]))
+    assert "is better" in same.pairs[0].words and "told apart" in same.verdict
+    three = view(best, worst, trained([False] * 20, [1008]))  # only one pair is tested: no correction
+    assert {pair.p_holm for pair in three.pairs} == {same.pairs[0].p_holm, "1.000"}

@@ -55,10 +55,16 @@ def pair_views(board: Board, names: Mapping[str, str]) -> list[PairView]:
         PairView(
             names[pair.a], names[pair.b], number(pair.difference, sign=True), p_text(pair.p),
             p_text(pair.p_holm),
-            "not told apart" if pair.winner is None else f"{names[pair.winner]} is better",
+            _verdict(pair, pair.winner, names),
         )
         for pair in board.pairs
     ]  # fmt: skip
+
+
+def _verdict(pair: Pair, winner: str | None, names: Mapping[str, str]) -> str:
+    if not pair.tested:
+        return "not tested: different worlds"
+    return "not told apart" if winner is None else f"{names[winner]} is better"
 
 
 def neighbour_views(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
@@ -68,7 +74,7 @@ def neighbour_views(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
             f"{names[pair.a]} and {names[pair.b]}",
             number(pair.difference, sign=True),
             p_text(pair.p),
-            "not told apart" if pair.winner_alone is None else f"{names[pair.winner_alone]} is better",
+            _verdict(pair, pair.winner_alone, names),
         ]
         for pair in board.neighbours
     ]
@@ -98,7 +104,7 @@ def needed(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
             "no number of tasks" if pair.tasks_needed is None else pair.tasks_needed,
         ]
         for pair in board.pairs
-        if pair.winner is None
+        if pair.tested and pair.winner is None
     ]
 
 
@@ -123,7 +129,7 @@ def cost_notes(board: Board, names: Mapping[str, str]) -> list[str]:
     return [
         as_sentence(f"{names[pair.a]} and {names[pair.b]}: {note}")
         for pair, both in _compared(board, names)
-        if both.spent is not None  # other pairs have no budgets to compare
+        if pair.tested and both.spent is not None  # other pairs have no budgets to compare
         for note in both.notes()
     ]
 
@@ -142,6 +148,8 @@ def relations(board: Board, names: Mapping[str, str], one: str, others: Sequence
 
 def _words(pair: Pair, one: str) -> str:
     difference = pair.difference if pair.a == one else 0.0 - pair.difference
+    if not pair.tested:
+        return f"{number(difference, sign=True)}, not tested: different worlds"
     words = f"{number(difference, sign=True)}, p {p_text(pair.p_holm)}"
     if pair.winner is None and pair.detectable is not None:
         words += f"; {number(pair.detectable)} could have been seen"

@@ -1,18 +1,16 @@
 """Describes a board in words and numbers: what its page, its Markdown and its CSV print."""
 
-from collections import Counter
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from nlac_bench.leaderboards.against_floors import best_floor
 from nlac_bench.leaderboards.boards import Board, BoardRow
-from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.reports.boards import words
 from nlac_bench.reports.boards.facts import Facts
 from nlac_bench.reports.boards.figures import Chart, board_charts
 from nlac_bench.reports.boards.formats import NOTHING, plain
 from nlac_bench.reports.boards.leads import answer
+from nlac_bench.reports.boards.names import entry_names
 from nlac_bench.reports.boards.pair_view import (
     COSTS,
     MatrixRow,
@@ -37,7 +35,7 @@ class BoardView:
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        self._names = _names([row.entry for row in (*board.pinned, *board.ranked, *board.unranked)])
+        self._names = entry_names([row.entry for row in (*board.pinned, *board.ranked, *board.unranked)])
         self.pinned = [self._row(row) for row in board.pinned]
         self.rows = [self._row(row) for row in (*board.ranked, *board.unranked)]
         self.reported = [RowView(BoardRow(entry), entry.subject.label) for entry in board.reported]
@@ -285,20 +283,3 @@ class BoardView:
             for others in (row.better_than, row.not_told_apart, row.worse_than)
         )
         return RowView(row, self._names[row.entry.entry_id], better=better, tied=tied, worse=worse)
-
-
-def _names(entries: Sequence[Entry]) -> dict[str, str]:
-    """Return a name for each entry id: the agent; entries of one agent also have the model or a hash."""
-    agents = Counter(entry.subject.label for entry in entries)
-    models = Counter((entry.subject.label, entry.subject.model) for entry in entries)
-    names = {}
-    for entry in entries:
-        agent, model = entry.subject.label, entry.subject.model
-        if agents[agent] == 1:
-            name = agent
-        elif models[agent, model] == 1:
-            name = f"{agent} ({model or 'no model'})"
-        else:
-            name = f"{agent} ({entry.entry_id.rsplit('-', 1)[-1][:6]})"
-        names[entry.entry_id] = name
-    return names
