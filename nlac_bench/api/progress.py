@@ -23,7 +23,7 @@ from nlac_bench.types import Episode
 PHASES = {
     "validating": "playing the validation tasks",
     "playing": "playing training episodes",
-    "learning": "sampling from the roles",
+    "learning": "learning",
     "probing": "measuring the policy",
 }
 PROBING_A_CRITIC = "measuring the critic"
@@ -248,12 +248,14 @@ class TrainProgress:
         """Return the line that is shown now."""
         gone, speeds = time.monotonic() - self._step_began, self._speed()
         tokens, computing = self._learned()
-        learns = computing or set(speeds) == {LEARNED}
-        step = "computing gradients" if learns and self._step == PHASES["learning"] else self._step
+        gradients = computing or set(speeds) == {LEARNED}
+        step = f"{self._step} for {gone:.0f} s"
+        if self._step == PHASES["learning"]:  # the two alternate
+            step += ", computing gradients" if gradients else ", sampling from the roles"
         shown = speed_text(speeds)
         if computing and not speeds:  # tokens are counted when a micro-batch ends
             shown = f"{tokens:,} {LEARNED} so far"
-        return f"{step} for {gone:.0f} s, {shown}, {self._eta()}"
+        return f"{step}, {shown}, {self._eta()}"
 
     def _say(self, text: str) -> None:
         if self._heartbeat is not None:

@@ -181,13 +181,15 @@ def test_every_phase_shows_what_it_counts() -> None:
         count["prompt tokens"] = 500
         assert re.match(r"playing training episodes for 0 s, \d+ prompt tokens/s, time", progress.line())
         progress.training("learning")
-        assert progress.line().startswith("sampling from the roles for 0 s, waiting for tokens, ")
+        assert progress.line().startswith("learning for 0 s, sampling from the roles, waiting for tokens, ")
         count |= {"prompt tokens": 700, "tokens": 600}
-        assert re.search(r" 0 s, \d+ prompt tokens/s, \d+ tokens/s, ", progress.line())
+        assert re.search(r" roles, \d+ prompt tokens/s, \d+ tokens/s, ", progress.line())
         count["learned"] = 4000
-        assert re.match(r"computing gradients for 0 s, \d+ learned tokens/s, ", progress.line())
+        assert re.match(r"learning for 0 s, computing gradients, \d+ learned tokens/s, ", progress.line())
         computing = True  # a micro-batch that takes long
-        assert progress.line().startswith("computing gradients for 0 s, 4,000 learned tokens so far, ")
+        assert progress.line().startswith(
+            "learning for 0 s, computing gradients, 4,000 learned tokens so far, "
+        )
 
 
 class CountsPrompts:
