@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from nlac_bench.errors import NlacBenchError
 
@@ -23,19 +23,19 @@ class EpisodeGuard:
         return EpisodeGuard, ()
 
     @contextlib.contextmanager
-    def reset(self, name: str, running: bool) -> Iterator[None]:
+    def reset(self, name: str, running: Callable[[], bool]) -> Iterator[None]:
         """Guard a call of ``reset``.
 
         Args:
             name: the environment's name, for the message.
-            running: whether an episode has begun and not ended; the thread that began it can no longer use
-                it.
+            running: returns whether an episode has begun and not ended; the thread that began it can no longer
+                use it. It is asked when no other thread can begin one.
 
         Raises:
             NlacBenchError: another thread is inside ``reset`` or ``step``.
         """
         with self._alone(name):
-            if running and self._owner is not None:
+            if running() and self._owner is not None:
                 self._interrupted.add(self._owner)
             self._owner = threading.get_ident()
             self._interrupted.discard(self._owner)

@@ -258,7 +258,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Start an episode of task ``options["task_id"]``, or of a random one where no task is given."""
-        with self._guard.reset(self.name, running=not self._ended):
+        with self._guard.reset(self.name, running=lambda: not self._ended):
             return self._run(self.areset(seed=seed, options=options))
 
     def step(self, action: str) -> StepResult:

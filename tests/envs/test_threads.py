@@ -11,6 +11,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs import registry
+from nlac_bench.envs.episode_guard import EpisodeGuard
 from nlac_bench.errors import NlacBenchError
 from tests.envs.count_down import CountDown
 
@@ -89,6 +90,23 @@ def test_an_episode_that_another_thread_has_replaced_is_an_error() -> None:
         assert pool.submit(env.step, "3").result()[0].startswith("3 ")
     env.reset(options={"task_id": "3"})
     assert env.step("2")[0].startswith("2 ")
+
+
+def test_no_thread_begins_an_episode_while_another_is_asked_about() -> None:
+    guard = EpisodeGuard()
+
+    def begin() -> None:
+        with guard.reset("env", running=lambda: False):
+            pass
+
+    def running() -> bool:
+        with ThreadPoolExecutor(1) as pool, pytest.raises(NlacBenchError, match="another thread is inside"):
+            pool.submit(begin).result()
+        return False
+
+    with guard.reset("env", running=running):
+        pass
+    begin()
 
 
 def test_threads_may_take_turns_and_copies_are_their_own() -> None:
