@@ -28,8 +28,8 @@ class EpisodeGuard:
 
         Args:
             name: the environment's name, for the message.
-            running: returns whether an episode has begun and not ended; the thread that began it can no longer
-                use it. It is asked when no other thread can begin one.
+            running: returns whether an episode has begun and not ended; the thread that began it can no
+                longer use it. It is asked when no other thread can begin one.
 
         Raises:
             NlacBenchError: another thread is inside ``reset`` or ``step``.
