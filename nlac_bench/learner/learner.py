@@ -4,6 +4,7 @@ The same code runs in one process on a CPU and under torchrun on many GPUs, wher
 """
 
 import copy
+import gc
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -72,6 +73,13 @@ class Learner:
         )
         self.ema = [local_part(p).detach().clone() for p in self.master.values()] if config.ema else None
         ranks().end()
+
+    @collective
+    def free(self) -> None:
+        """Free the weights, the optimizer's state and all copies; of this learner, only counts remain."""
+        del self.model, self.reference, self.master, self.parameters, self.optimizer, self.ema
+        gc.collect()  # modules with hooks are cycles
+        release_memory()
 
     # --- one optimizer step -------------------------------------------------------------------------
 

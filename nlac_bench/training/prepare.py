@@ -168,6 +168,8 @@ def make_training(
             learned=lambda: (learner.computed_tokens, learner.computing), passes=learner.passes,
         )  # fmt: skip
         yield training
+        if training.finished():
+            learner.free()  # the best checkpoint is loaded next
     finally:
         rollouts.close()
         for file in logs:

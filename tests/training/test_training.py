@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import shutil
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from nlac_bench.harness.runs.critiques import read_critiques, read_probes
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.writer import RunWriter
+from nlac_bench.learner.learner import Learner
 from nlac_bench.reports.figures.training_curve import draw
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.training.costs import BudgetUse
@@ -378,6 +380,27 @@ def test_training_episodes_are_stored_without_secrets(
     (row,) = map(json.loads, (tmp_path / "rollouts.jsonl").read_text().splitlines())
     assert row["turns"][0]["observation"] == "it is [redacted: $TEAM_SECRET]"
     assert row["turns"][0]["prompt_ids"] is None
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_finished_training_frees_the_learner(
+    finished: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best checkpoint is loaded after it; an interrupted training loads none."""
+    weights: list[weakref.ref[torch.nn.Parameter]] = []
+
+    class Watched(Learner):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            weights.extend(map(weakref.ref, self.parameters))
+
+    monkeypatch.setattr("nlac_bench.training.prepare.Learner", Watched)
+    prepared = prepare(config(steps=2))
+    with make_training(prepared, tmp_path, lambda row: None, lambda row: None) as training:
+        monkeypatch.setattr(training, "finished", lambda: finished)
+    prepared.agent.engine.close()  # type: ignore[attr-defined]
+    assert weights and all((weight() is None) == finished for weight in weights)
+    assert training.learned() == (0, False)  # the progress line reads it until the end
 
 
 def test_a_base_with_links_is_not_copied(tmp_path: Path) -> None:
