@@ -56,7 +56,7 @@ class Pair:
 
 
 def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
-    """Compare every pair of entries of one kind, which have the same tasks, with Holm's correction over all.
+    """Compare every pair of entries of one kind, with Holm's correction over all that are tested.
 
     As in ``compare``, a difference counts if the test rejects and the interval excludes 0.
     """
@@ -69,9 +69,14 @@ def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
     level = ALPHA / max(sum(tests), 1)
     results = []
     for (a, b), (p, ci, shown), tested in zip(pairs, compared, tests, strict=True):
-        p_holm = next(adjusted) if tested else 1.0
+        if not tested:
+            results.append(
+                Pair(a.entry_id, b.entry_id, shown.difference, None, 1.0, 1.0, None, None, None, None, tested)
+            )
+            continue
+        p_holm = next(adjusted)
         better = None
-        if tested and shown.difference != 0 and not (ci is not None and ci[0] <= 0 <= ci[1]):
+        if shown.difference != 0 and not (ci is not None and ci[0] <= 0 <= ci[1]):
             better = a.entry_id if shown.difference > 0 else b.entry_id
         winner = better if p_holm < ALPHA else None
         results.append(
@@ -84,8 +89,8 @@ def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
                 p_holm=p_holm,
                 winner=winner,
                 winner_alone=better if p < ALPHA else None,
-                detectable=shown.detectable(level) if tested else None,
-                tasks_needed=shown.tasks_needed(level) if tested and winner is None else None,
+                detectable=shown.detectable(level),
+                tasks_needed=shown.tasks_needed(level) if winner is None else None,
                 tested=tested,
             )
         )
@@ -109,9 +114,7 @@ def _models(entries: Sequence[Entry]) -> list[_Compared]:
         means_a, means_b = (side.outcomes.task_means("success") for side in sides)
         ci = comparison.interval
         shown = PairedTasks(means_a - means_b, single=single)
-        tested = _same_world(a, b)
-        interval = None if ci is None or not tested else (ci.low, ci.high)
-        results.append((comparison.p_value if tested else 1.0, interval, shown))
+        results.append((comparison.p_value, None if ci is None else (ci.low, ci.high), shown))
     return results
 
 
