@@ -9,6 +9,9 @@ def ignore_signals() -> None:
     """Ignore SIGINT and SIGTERM from here on: the process is about to exit."""
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
+    # CPython ends a process by SIGINT if a KeyboardInterrupt left an exec of source text (dataclass calls it)
+    # and was caught, unless a later exec succeeds.
+    exec("")
 
 
 def silence_finalizers() -> None:

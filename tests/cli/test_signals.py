@@ -171,6 +171,7 @@ def test_a_signal_inside_a_constructor_prints_no_finalizer(sent: signal.Signals,
     [
         ("import", signal.SIGINT, 130),
         ("import", signal.SIGTERM, 143),
+        ("exec", signal.SIGINT, 130),
         ("constructor", signal.SIGINT, 130),
         ("reset", signal.SIGTERM, 143),
     ],
@@ -181,7 +182,7 @@ def test_a_signal_inside_code_of_another_package_is_not_taken_for_its_exit(
     here = f"import os, time; os.kill(os.getpid(), {int(sent)}); time.sleep(60)"
     (tmp_path / "signalled_env.py").write_text(
         "import gymnasium\n"
-        f"{here if where == 'import' else ''}\n"
+        f"{here if where == 'import' else f'exec({here!r})' if where == 'exec' else ''}\n"
         "class Env(gymnasium.Env):\n"
         "    observation_space = action_space = gymnasium.spaces.Text(9)\n"
         f"    def __init__(self): {here if where == 'constructor' else 'pass'}\n"
