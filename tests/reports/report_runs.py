@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents.nlac.records import CritiqueRecord
+from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.harness.runs.seeds import plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
@@ -86,6 +86,7 @@ def make_training(
     agent: str = "nlac",
     steps: Sequence[tuple[int, int, int, float, float]] = STEPS,
     critiques: Sequence[CritiqueRecord] = (),
+    probes: Sequence[ProbeRecord] = (),
     **changes: Any,
 ) -> Path:
     """Write a training run: the untrained model, validations at ``steps``, and the test of the best one."""
@@ -115,20 +116,32 @@ def make_training(
         rows.append({"kind": "validation", **row, "success": success, "ci": interval, "best": success > best})
         best = max(best, success)
     (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    if critiques:
-        lines = "".join(f"{json.dumps(asdict(record))}\n" for record in critiques)
-        (folder / "critiques.jsonl").write_text(lines)
+    for name, records in (("critiques", critiques), ("probes", probes)):
+        if records:
+            lines = "".join(f"{json.dumps(asdict(record))}\n" for record in records)
+            (folder / f"{name}.jsonl").write_text(lines)
     return folder
 
 
 def critique(number: int, **texts: Any) -> CritiqueRecord:
     """Return a record of a critique; ``texts`` replace its fields."""
-    fields: dict[str, Any] = {
+    fields = {
+        **_reading(number), "lesson": number, "played_weight_version": 0, "target": "target",
+        "proposed": f"proposed {number}",
+    }  # fmt: skip
+    return CritiqueRecord(**{**fields, **texts})
+
+
+def probe(number: int, **texts: Any) -> ProbeRecord:
+    """Return a record of a state of the probe set; ``texts`` replace its fields."""
+    fields = {**_reading(number), "state": number, "played_on": None, "refined_on": None}
+    return ProbeRecord(**{**fields, **texts})
+
+
+def _reading(number: int) -> dict[str, Any]:
+    return {
         "iteration": 1, "weight_version": 1, "task": task(number), "trial": 0, "seed": 0, "step": 0,
         "heard": f"heard {number}", "played": f"played {number}", "answered": f"answered {number}",
         "success": False, "future": f"future {number}", "predicted": "success",
-        "critique": f"critique {number}",
-        "optimal": False, "refined": f"refined {number}", "lesson": number, "played_weight_version": 0,
-        "target": "target", "proposed": f"proposed {number}",
+        "critique": f"critique {number}", "optimal": False, "refined": f"refined {number}",
     }  # fmt: skip
-    return CritiqueRecord(**{**fields, **texts})

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -37,6 +38,7 @@ from tests.reports.report_runs import (
     critique,
     make_run,
     make_training,
+    probe,
     task,
 )
 from tests.sweep.test_sweep_failures import PLAN, Cell, fail, fill
@@ -121,6 +123,38 @@ def test_a_training_run_is_reported_with_its_own_numbers(tmp_path: Path) -> None
     page = report.to_html()
     assert str(tmp_path) not in page and "folder that contains nlac" in page
     assert "50,000<" in page and "4.000<" not in page, "steps and tokens are integers"
+
+
+def test_the_critics_auc_on_the_fixed_states_at_each_validation(tmp_path: Path) -> None:
+    """Before training all verdicts are the same; afterwards P(yes) orders the outcomes, with one tie."""
+    states = range(20)
+    won = [number % 2 == 0 for number in states]
+    before = [
+        probe(n, iteration=0, success=won[n], optimal=True, predicted=["success", "failure"][won[n]])
+        for n in states
+    ]
+    after = [
+        probe(n, iteration=2, success=won[n], optimal=False, critique=None if n == 4 else "so",
+              optimal_probability=None if n == 4 else 0.9 - 0.4 * (n in (0, 1)) if won[n] or n == 1 else 0.2,
+              predicted=None if n in (6, 7) else ["failure", "success"][won[n]])
+        for n in states
+    ]  # fmt: skip
+    after[4] = replace(after[4], optimal=None)
+    folder = make_training(tmp_path / "run", [WON, LOST], [WON, LOST], probes=[*before, *after])
+    found = section(report_of([str(folder)]), "critic")
+    first, last = found.tables[0].table.rows
+    assert first[:6] == ("trained with nlac", 0, 20, 0.5, "0.50 to 0.50", 0.0)
+    assert last[1:3] == (8, 20) and last[5] == 1.0 and len(found.notes) == 1
+    assert last[3] == pytest.approx((9 * 10 - 0.5) / 90)  # one of 90 pairs is a tie
+    low, high = map(float, str(last[4]).split(" to "))
+    assert low < 1.0 == high
+
+    other = make_training(tmp_path / "b", [WON, LOST], [WON, LOST], probes=after)
+    both = section(report_of([str(folder), str(other)]), "critic").tables[0].table
+    assert [row[:2] for row in both.rows] == [("run", 0), ("run", 8), ("b", 8)]
+    (folder / "probes.jsonl").write_text('{"iteration": 0}\n')
+    with pytest.raises(RunFolderError, match=r"probes\.jsonl line 1"):
+        report_of([str(folder)])
 
 
 def test_five_critiques_are_drawn_by_the_seed_with_what_happened_beside_them(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.harness.runs.folder import folders_of
 from nlac_bench.reports.figures.forest import forest
 from nlac_bench.reports.report.answers import comparison_answer, run_answer
+from nlac_bench.reports.report.critic import critic_section
 from nlac_bench.reports.report.outcomes import (
     denominators_section,
     failures_section,
@@ -78,6 +79,7 @@ def run_report(folder: Path) -> ReportPage:
         failures_section(flips, metric),
         parts_section(subjects),
         cost_section([measurement]),
+        critic_section([measurement]),
         critiques_section([measurement]),
         reproduce_section({typed: own.run}, [typed]),
     ]
@@ -127,6 +129,7 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
         parts_section(subjects),
         equal_cost_section(by_side),
         cost_section(runs),
+        critic_section(runs),
         critiques_section(runs),
         reproduce_section(
             {typed[path]: run.own.run for path, run in zip(paths, runs, strict=True)}, arguments

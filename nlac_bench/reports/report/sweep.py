@@ -11,6 +11,7 @@ from nlac_bench.reports.figures.figure import Cell, Figure, Table, file_name
 from nlac_bench.reports.figures.forest import ForestRow, forest
 from nlac_bench.reports.figures.strip import strip
 from nlac_bench.reports.report.answers import sweep_answer
+from nlac_bench.reports.report.critic import critic_section
 from nlac_bench.reports.report.outcomes import failures_section, unscored_section
 from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, as_sentence, sentence
 from nlac_bench.reports.report.reproduce import reproduce_section
@@ -54,6 +55,7 @@ def sweep_report(folder: Path) -> ReportPage:
         failures_section(owns, "success") if runs else Section(
             "failures", "Kinds of failure", (absent.format("kinds of failure"),)),
         _cost_section(sweep, trained),
+        critic_section(trained),
         critiques_section(trained),
         reproduce_section(own_runs, [typed]) if runs else Section(
             "reproduce", "How to reproduce", (absent.format("commands"),),
