@@ -223,10 +223,18 @@ def test_entries_of_one_agent_are_named_by_the_settings_in_which_they_differ() -
 def test_models_that_played_different_worlds_have_no_verdict() -> None:
     best, worst = trained([True] * 20, [1008], kl_coef=0.3), trained([False] * 20, [1010])
     apart = view(best, worst)
-    assert apart.verdict.endswith("its place is between 1 and 2. The two entries are not told apart.")
-    assert [pair.words for pair in apart.pairs] == ["not tested: different worlds"]
+    played = "The entries played different worlds, so no pair is tested."
+    assert apart.verdict.endswith(f"its place is between 1 and 2. {played}")
+    assert [(p.words, p.p, p.p_holm) for p in apart.pairs] == [("not tested: different worlds", "–", "–")]
+    assert not apart.rows[0].tied and [each.name for each in apart.rows[0].untested] == [apart.rows[1].name]
+    assert [fact.value for fact in apart.answer][1] == "No other entry"
+    assert "the only ranked entry of its world" in apart.answer[1].note
     assert apart.needed == [] and apart.cost_notes == []
     same = view(best, trained([False] * 20, [1008]))
     assert "is better" in same.pairs[0].words and "told apart" in same.verdict
     three = view(best, worst, trained([False] * 20, [1008]))  # only one pair is tested: no correction
-    assert {pair.p_holm for pair in three.pairs} == {same.pairs[0].p_holm, "1.000"}
+    assert {pair.p_holm for pair in three.pairs} == {same.pairs[0].p_holm, "–"}
+    assert "Of 1 pair of entries that played the same world, 1 is told apart." in three.verdict
+    assert three.answer[1].value == "Yes" and three.answer[1].note.endswith(
+        "; the other entry played other worlds"
+    )

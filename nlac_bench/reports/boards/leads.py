@@ -33,20 +33,24 @@ def _leader(rows: Sequence[RowView]) -> Fact:
 
 def _lead(rows: Sequence[RowView]) -> Fact:
     """Return what the tests of the first of ``rows``, which are ranked, against the others say."""
-    first, others = rows[0], len(rows) - 1
+    first, untested = rows[0], len(rows[0].untested)
+    others = len(rows) - 1 - untested
     floor = f"; {first.below_floor}" if first.below_floor else ""
+    elsewhere = f"; {_entries(untested)} played other worlds" if untested else ""
     if not others:
-        return Fact(_REAL, "No other entry", f"the only ranked entry{floor}")
+        alone = f"the only ranked entry{' of its world' if untested else ''}"
+        return Fact(_REAL, "No other entry", f"{alone}{floor}{elsewhere}")
     told = len(first.better)
     near = [row.name for row in first.tied]
     rest = f" and {len(near) - _NAMED} more" if len(near) > _NAMED else ""
     tied = f"not told apart from {', '.join(near[:_NAMED])}{rest}" if near else ""
     place = f"place {first.place}"
     if told == others:
-        return Fact(_REAL, "Yes", f"better than {_entries(others)}, {place}{floor}", "better")
+        return Fact(_REAL, "Yes", f"better than {_entries(others)}, {place}{floor}{elsewhere}", "better")
     if not told:
-        return Fact(_REAL, "Not shown", f"{tied}, {place}{floor}")
-    return Fact(_REAL, "In part", f"better than {told} of {_entries(others)}; {tied}, {place}{floor}")
+        return Fact(_REAL, "Not shown", f"{tied}, {place}{floor}{elsewhere}")
+    part = f"better than {told} of {_entries(others)}; {tied}, {place}{floor}{elsewhere}"
+    return Fact(_REAL, "In part", part)
 
 
 def _untested(rows: Sequence[RowView]) -> Fact:

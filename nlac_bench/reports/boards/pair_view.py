@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from nlac_bench.leaderboards.boards import Board, Pair
 from nlac_bench.leaderboards.spent import spent_by_runs
+from nlac_bench.reports.boards.formats import NOTHING
 from nlac_bench.reports.boards.rows import Relation
 from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.reports.report.page import as_sentence
@@ -53,12 +54,16 @@ def pair_views(board: Board, names: Mapping[str, str]) -> list[PairView]:
     """
     return [
         PairView(
-            names[pair.a], names[pair.b], number(pair.difference, sign=True), p_text(pair.p),
-            p_text(pair.p_holm),
+            names[pair.a], names[pair.b], number(pair.difference, sign=True), _p(pair, pair.p),
+            _p(pair, pair.p_holm),
             _verdict(pair, pair.winner, names),
         )
         for pair in board.pairs
     ]  # fmt: skip
+
+
+def _p(pair: Pair, p: float) -> str:
+    return p_text(p) if pair.tested else NOTHING
 
 
 def _verdict(pair: Pair, winner: str | None, names: Mapping[str, str]) -> str:
@@ -73,7 +78,7 @@ def neighbour_views(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
         [
             f"{names[pair.a]} and {names[pair.b]}",
             number(pair.difference, sign=True),
-            p_text(pair.p),
+            _p(pair, pair.p),
             _verdict(pair, pair.winner_alone, names),
         ]
         for pair in board.neighbours
@@ -88,7 +93,7 @@ def matrix(board: Board, names: Mapping[str, str]) -> list[MatrixRow]:
         for one, other, sign in ((pair.a, pair.b, 1), (pair.b, pair.a, -1)):
             word = "" if pair.winner is None else "better" if pair.winner == one else "worse"
             difference = number(sign * pair.difference + 0.0, sign=True)  # not -0.000
-            cells[one, other] = MatrixCell(difference, p_text(pair.p_holm), word)
+            cells[one, other] = MatrixCell(difference, _p(pair, pair.p_holm), word)
     return [MatrixRow(names[one], [cells.get((one, other)) for other in ids]) for one in ids]
 
 

@@ -50,6 +50,8 @@ class RowView:
     better: Sequence[Relation] = ()
     tied: Sequence[Relation] = ()
     worse: Sequence[Relation] = ()
+    untested: Sequence[Relation] = ()
+    """Entries that played other worlds."""
 
     @property
     def entry(self) -> Entry:

@@ -82,11 +82,7 @@ class BoardView:
         first = ranked[0]
         if len(ranked) == 1:
             return f"The only ranked entry is {first.name}, with a success rate of {number(first.success)}."
-        decided = sum(pair.winner is not None for pair in self.board.pairs)
-        pairs = len(self.board.pairs)
-        share = f"Of {pairs} pairs, {decided or 'none'} {'is' if decided < 2 else 'are'} told apart."
-        if pairs == 1:
-            share = f"The two entries are {'told apart' if decided else 'not told apart'}."
+        share = words.share(self.board.pairs)
         place = first.place if "–" not in first.place else f"between {first.place.replace('–', ' and ')}"
         highest = [row.name for row in ranked if row.success == first.success]
         if len(highest) > 1:
@@ -272,14 +268,24 @@ class BoardView:
                 for row in (*self.pinned, *self.rows)
             ],
             "pairs": [
-                {"a": pair.a, "b": pair.b, "difference": pair.difference, "p": pair.p, "p_holm": pair.p_holm}
+                {
+                    "a": pair.a, "b": pair.b, "difference": pair.difference,
+                    "p": pair.p if pair.tested else None, "p_holm": pair.p_holm if pair.tested else None,
+                }
                 for pair in self.board.pairs
             ],
-        }
+        }  # fmt: skip
 
     def _row(self, row: BoardRow) -> RowView:
-        better, tied, worse = (
-            relations(self.board, self._names, row.entry.entry_id, others)
-            for others in (row.better_than, row.not_told_apart, row.worse_than)
+        one = row.entry.entry_id
+        partners = {pair.b if pair.a == one else pair.a for pair in self.board.pairs if not pair.tested}
+        better, tied, worse, untested = (
+            relations(self.board, self._names, one, others)
+            for others in (
+                row.better_than,
+                [each for each in row.not_told_apart if each not in partners],
+                row.worse_than,
+                [each for each in row.not_told_apart if each in partners],
+            )
         )
-        return RowView(row, self._names[row.entry.entry_id], better=better, tied=tied, worse=worse)
+        return RowView(row, self._names[one], better=better, tied=tied, worse=worse, untested=untested)

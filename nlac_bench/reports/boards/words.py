@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nlac_bench.leaderboards.boards import Board
+from nlac_bench.leaderboards.boards import Board, Pair
 from nlac_bench.leaderboards.entry import BoardKey, Entry
 from nlac_bench.reports.boards.facts import reports_success
 from nlac_bench.reports.boards.formats import plain
@@ -78,6 +78,19 @@ def highest(names: Sequence[str], rate: float | None) -> str:
     if len(names) == 1:
         return f"{names[0]} has the highest success rate, {number(rate)}."
     return f"{sentence(list(names))} have the same success rate, {number(rate)}; none is higher."
+
+
+def share(pairs: Sequence[Pair]) -> str:
+    """Return how many of ``pairs``, of which there is at least one, are told apart."""
+    tested = [pair for pair in pairs if pair.tested]
+    decided = sum(pair.winner is not None for pair in tested)
+    if not tested:
+        return "The entries played different worlds, so no pair is tested."
+    if len(pairs) == 1:
+        return f"The two entries are {'told apart' if decided else 'not told apart'}."
+    where = "" if len(tested) == len(pairs) else " of entries that played the same world"
+    pairs_tested = _counted(len(tested), "pair", "pairs")
+    return f"Of {pairs_tested}{where}, {decided or 'none'} {_be(decided or 1)} told apart."
 
 
 def caption(board: Board) -> str:
