@@ -75,7 +75,7 @@ def compare(
 
     --gate FILE decides by the interval of A − B whether A may replace B, in each
     environment of the runs: pass (exit code 0), fail (1) or undecided (4). FILE
-    has a table [default], or one for each environment, with largest_loss = 0.02
+    has a table \\[default], or one for each environment, with largest_loss = 0.02
     or smallest_gain = 0.05.
 
     Examples:

@@ -143,7 +143,7 @@ def test_without_a_success_a_board_shows_rewards_and_compares_nothing(cut: int) 
     assert r"| unranked\: no success | a | none | – | – | 3.000 |" in text[f"{board.stem}.md"]
     page = text[f"{board.stem}.html"]
     assert ">Mean reward<" in page and "ordered by" not in page and "All pairs" not in page
-    assert "A place is" not in page and "What would it take" not in page + text[f"{board.stem}.md"]
+    assert "A place is" not in page and "Tasks needed" not in page + text[f"{board.stem}.md"]
     line = dict(zip(*csv.reader(text[f"{board.stem}.csv"].splitlines()[:2]), strict=True))
     assert (line["standing"], line["place_best"], line["mean_reward"]) == ("unranked: no success", "", "3.0")
 

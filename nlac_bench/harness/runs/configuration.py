@@ -83,7 +83,9 @@ class RunConfig(Settings):
         resume="repeat",
         effect="imports code of a module",
     )
-    split: str | None = _option(None, "train or test; default: the environment's default, test.")
+    split: str | None = _option(
+        None, "test, train, validation or test_new; default: the environment's default, test."
+    )
     data: str | None = _option(None, "embedded, official, a folder, or (prompts) a file; default: embedded.")
     val: str | None = _option(None, "File of the rows that are measured, where --data is one to train on.")
     tasks: str | None = _option(None, "Task ids separated by commas, or 'clean' (τ); default: all.")
@@ -92,7 +94,9 @@ class RunConfig(Settings):
     seed: int = _option(
         0, "Base seed. Each episode's seed is derived from it, the task and the trial.", first=True
     )
-    concurrency: int = _option(16, "Number of episodes played at the same time.", ge=1)
+    concurrency: int = _option(
+        16, "Number of episodes played at the same time; 64 with an embedded model.", ge=1
+    )
     model: str | None = _option(
         None, "A Hugging Face id or folder, or a model's name on a server.", first=True
     )
@@ -165,7 +169,7 @@ class RunConfig(Settings):
         None, "Folder of prompt files; they replace the packaged files of the same names."
     )
     price: str | None = _option(None, "US dollars per million prompt and generated tokens, as '0.25,2'.")
-    user: str | None = _option(None, "τ: scripted, llm, react, verify, reflection, human or none.")
+    user: str | None = _option(None, "τ: scripted, llm, react, verify, reflection, human, replay or none.")
     user_model: str | None = _option(None, "The model that plays the user, oracle or judge.")
     user_base_url: str | None = _option(
         None,
