@@ -60,6 +60,7 @@ def test_boards_with_entries_are_first_and_those_with_floors_only_and_old_ones_a
         "earlier": ["tau_retail, models: level easy, version 1", "tau_retail, models: level hard, version 1"],
     }  # a newer board of floors does not hide the newest entries
     assert "version 2 (the newest is 3)" in found.leading[0].note and "newest" not in found.cited[0].note
+    assert found.leading[0].newer == "(the newest is 3)" and not found.cited[0].newer
 
 
 def test_a_newer_board_may_state_a_rule_that_old_versions_did_not_have() -> None:

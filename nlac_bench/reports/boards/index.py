@@ -23,10 +23,14 @@ class ListedBoard:
     @property
     def note(self) -> str:
         """The conditions, a newer version of the environment if there is one, and numbers of entries."""
+        return f"{as_sentence(f'{self.view.conditions} {self.newer}'.strip())} {as_sentence(self.view.summary)}"
+
+    @property
+    def newer(self) -> str:
+        """The newest version of the environment in words if the board has an older one."""
         version = self.view.version_number
         old = self.newest is not None and version is not None and version < self.newest
-        newer = f" (the newest is {self.newest})" if old else ""
-        return f"{as_sentence(self.view.conditions + newer)} {as_sentence(self.view.summary)}"
+        return f"(the newest is {self.newest})" if old else ""
 
     @property
     def version(self) -> str:
