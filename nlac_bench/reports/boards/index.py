@@ -23,7 +23,8 @@ class ListedBoard:
     @property
     def note(self) -> str:
         """The conditions, a newer version of the environment if there is one, and numbers of entries."""
-        return f"{as_sentence(f'{self.view.conditions} {self.newer}'.strip())} {as_sentence(self.view.summary)}"
+        conditions = f"{self.view.conditions} {self.newer}".strip()
+        return f"{as_sentence(conditions)} {as_sentence(self.view.summary)}"
 
     @property
     def newer(self) -> str:
