@@ -10,22 +10,26 @@ import re
 _SPACE = r"\s{0,20}"  # bounded, so that the search takes linear time
 _MARKER = re.compile(
     # A tag or a special token that is named after calls of tools or functions.
-    r"(?i:<[/|｜]{0,2}(?:[\w.｜-]{1,30}[:_｜▁-])?(?:tool|function)s?[_▁-]?(?:call|prefix)[\w▁-]{0,40}[|｜]?>?)"
+    r"(?i:<[/|｜]{0,2}(?:[\w.｜-]{1,30}[:_｜▁-])?(?:tool|function)s?[_▁-]?(?:call|code|prefix)[\w▁-]{0,40}[|｜]?>?)"
     r"|\[/?TOOL_?CALLS?\]|```tool_c(?:ode|all)"
     # Words of a format, with what follows them only in a call.
     r"|\bfunction call ?<\||\bfunctools\[|\bfunctions\.[\w-]{1,64}:\d{1,4}\s?[{<]|\bto=functions\.\w+"
-    r"|\bto=[\w.-]{1,64} ?<\|"
+    r"|\bto=[\w.-]{1,64}(?: \w{1,20})? ?<\|"
     # A line that begins with a call in JSON: a name, then parameters or arguments.
     rf'|^[ \t]{{0,20}}(?:\[{_SPACE})?\{{{_SPACE}(?:"type"{_SPACE}:{_SPACE}"function"{_SPACE},{_SPACE})?'
     rf'(?:"function"{_SPACE}:{_SPACE}\{{{_SPACE})?"(?:tool_)?name"{_SPACE}:{_SPACE}"[^"\n]{{1,200}}"'
     rf'{_SPACE},{_SPACE}"(?:parameters|arguments)"{_SPACE}:{_SPACE}"?\{{'
+    rf'|^[ \t]{{0,20}}\{{{_SPACE}"arguments"{_SPACE}:{_SPACE}\{{[^\n]{{0,400}}"name"{_SPACE}:'
     # A line that begins with calls in Python, as Llama 3.2 and 4 write them: a bracket, a name, parameters.
     r"|^[ \t]{0,20}\[[A-Za-z_][\w.-]{0,63}\((?:[A-Za-z_]\w{0,63}=|\)[,\]](?!\())"
-    # A name on the first line and JSON on the second, as GLM-4 writes calls; Python between tags, as SmolLM3.
-    rf"|\A{_SPACE}[A-Za-z_][\w.-]{{0,63}}\n[ \t]{{0,20}}\{{{_SPACE}[\"}}]"
+    # A tool's name on the first line and JSON on the second, as GLM-4 and Functionary write calls; Python
+    # between tags, as SmolLM3.
+    rf"|\A{_SPACE}(?:[a-z]|(?=\w{{0,63}}_)\w)[\w.-]{{0,63}}\n[ \t]{{0,20}}\{{{_SPACE}[\"}}]"
+    rf"|^>>>[A-Za-z_][\w.-]{{0,63}}\n{_SPACE}\{{"
     rf"|<code>{_SPACE}[A-Za-z_][\w.]{{0,63}}\("
     # Further tags and special tokens.
-    r"|<function=[\w.-]+>|<\|python_(?:tag|start)\|>|<｜DSML｜\w+|<(?:\w{1,20}:)?invoke name=|<arg_key>"
+    r"|<function=[\w.-]+[>{]|<\|python_(?:tag|start)\|>|<｜DSML｜\w+|<(?:\w{1,20}:)?invoke name=|<arg_key>"
+    r"|<\|recipient\|>(?!all\b)"
     r"|<\|START_ACTION\|>|<\|action_start\|>",
     re.MULTILINE,
 )

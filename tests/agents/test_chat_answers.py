@@ -67,6 +67,14 @@ def asked(style: ChatPrompts) -> dict[str, Prompt]:
         ("Optimal: yes if it is optimal; otherwise no", None),
         ("Optimal: no, because it is not a yes or no question", False),
         ("Optimal: yes, it is a yes-or-no question", True),
+        ("Optimal: yes, no other action is likelier", True),
+        ("Optimal: yes; no better action exists.", True),
+        ("Optimal: yes — no better action", True),
+        ("2. Optimal: no", False),
+        ("Optimal: yes, no", None),
+        ("Optimal: yes, no if they agree", None),
+        ("Optimal: no, yes", None),
+        ("Optimal: no yes", None),
         ("Optimal: nope", None),
         ("Optimal: maybe", None),
         ("The action is optimal.", None),
@@ -105,6 +113,10 @@ def test_outcomes(written: str, outcome: str | None) -> None:
         ("Best: **2**", 1),
         ("**Best**: 1.", 0),
         ("Best: __2__", 1),
+        ("Best: Candidate 2", 1),
+        ("3) Best: 2", 1),
+        ("Best: candidate 1 or 2", None),
+        ("Best: -1", None),
         ("Best: 1 or 2", None),
         ("Best: 1, 2", None),
         ("Best: the candidate's number", None),
@@ -217,6 +229,8 @@ def test_copies_of_a_prompt_are_unreadable() -> None:
     for role, parse in parsers.items():
         assert examples[role] and parse(examples[role]) is None, role
         lines = examples[role].splitlines()
+        below = "\n".join(line.replace(": ", ":\n", 1) if i == 0 else line for i, line in enumerate(lines))
+        assert parse(below) is None and parse(f"1. {examples[role]}") is None, role
         other = [x if x.startswith(("Outcome", "Optimal")) else f"{x} Indeed." for x in lines]
         assert parse("\n".join(other)) is not None, role
     call = '{"name": "tool_name", "arguments": {"argument": "value"}}'

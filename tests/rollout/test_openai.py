@@ -22,8 +22,9 @@ from nlac_bench.rollout.engines.engine import (
 from nlac_bench.rollout.engines.openai.complaint import Complaint
 from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
 from nlac_bench.rollout.engines.openai.failures import EngineSetupError
-from nlac_bench.rollout.engines.openai.meaning import room_left, says_overflow
+from nlac_bench.rollout.engines.openai.meaning import says_overflow
 from nlac_bench.rollout.engines.openai.reply import Price
+from nlac_bench.rollout.engines.openai.room import room_left
 from nlac_bench.types import Usage
 from tests.rollout.fault_server import FaultServer, Reply, completion
 

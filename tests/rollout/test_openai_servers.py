@@ -653,6 +653,21 @@ def test_the_parts_of_a_streamed_call_are_one_call(chunks: list[dict[str, Any]])
     assert [(call.name, call.arguments) for call in sample.tool_calls] == [("get", '{"id": 7}')]
 
 
+def test_two_complete_calls_of_a_stream_are_two_also_without_ids() -> None:
+    whole = {"name": "get", "arguments": '{"id": 7}'}
+    text = events(called(0, "", **whole), called(0, "", **whole), delta("tool_calls"))
+    (sample,), *_ = ask(lambda *_: text, tools=[TOOL], extra={"stream": True})
+    assert [(call.name, call.arguments) for call in sample.tool_calls] == [("get", '{"id": 7}')] * 2
+
+
+def test_events_of_a_stream_that_no_empty_line_separates_are_read() -> None:
+    lines = [delta(content="he"), delta("stop", content="llo")]
+    text = "".join(f"data: {json.dumps(line)}\n" for line in lines) + "data: [DONE]\n"
+    assert ask(lambda *_: text, extra={"stream": True})[0][0].text == "hello"
+    one = json.dumps(delta("stop", content="hello")).replace(', "finish', ',\ndata: "finish')
+    assert ask(lambda *_: f"data: {one}\n\n", extra={"stream": True})[0][0].text == "hello"
+
+
 def test_text_and_lists_of_parts_in_one_stream_are_joined_in_order() -> None:
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
     said = [{"type": "text", "text": "22"}, {"type": "reference", "reference_ids": [1]}]

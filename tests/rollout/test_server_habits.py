@@ -7,6 +7,7 @@ were collected after the first rules, which were then changed for some of them.
 
 import asyncio
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ HABITS = [
     json.loads(line)
     for line in (Path(__file__).parent / "servers" / "habits.jsonl").read_text(encoding="utf-8").splitlines()
 ]
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object", "properties": {}}}}
 LONG = "Please count the green and the blue pebbles. " * 100
 STREAMED = "".join(
     f"data: {json.dumps({'choices': [{'index': 0, 'delta': delta, 'finish_reason': end}]})}\n\n"
@@ -43,7 +45,7 @@ def error(habit: dict[str, Any]) -> Reply:
 
 
 def ask(
-    answer: Callable[[dict[str, Any]], Reply], *messages: dict[str, Any]
+    answer: Callable[[dict[str, Any]], Reply], *messages: dict[str, Any], tools: tuple[Any, ...] = ()
 ) -> tuple[Sample, FaultServer, OpenAIEngine]:
     async def run() -> tuple[Sample, FaultServer, OpenAIEngine]:
         async with FaultServer(lambda _path, body: answer(body)).running() as server:
@@ -51,7 +53,7 @@ def ask(
                 "m", base_url=server.url, retries=Retries(attempts=1, first=0.001, max_wait=0), timeout=20
             )
             request = SampleRequest(
-                messages=messages or [{"role": "user", "content": "hi"}], seed=1,
+                messages=messages or [{"role": "user", "content": "hi"}], seed=1, tools=tools,
                 sampling=Sampling(temperature=0.5, top_p=0.9, max_tokens=1024, stop=("\n",)),
             )  # fmt: skip
             (sample,) = await engine.sample(request)
@@ -115,6 +117,57 @@ def test_a_context_that_is_full_ends_the_episode_and_is_scored(habit: dict[str, 
     sample, server, _ = ask(answer, {"role": "user", "content": LONG})
     assert (sample.finish, sample.text) == ("context_overflow", "")
     assert len(server.requests) <= 4
+
+
+@of("room")
+def test_a_prompt_that_leaves_less_room_gets_a_shorter_answer(habit: dict[str, Any]) -> None:
+    """The prompt has 7,476 of 8,192 tokens; the next conversation may have a long answer again."""
+    prompt, context = 7476, 8192
+
+    def answer(body: dict[str, Any]) -> Reply:
+        asked = body["max_tokens"]
+        if prompt + asked <= context:
+            return completion("hello")
+        lengths = {"N": context, "P": prompt, "M": asked, "T": prompt + asked, "p": 7000, "f": 476}
+        message = habit["body"]["error"]["message"].format(**lengths, I=context - asked)
+        return 400, {"error": {"message": message}}, ""
+
+    sample, server, engine = ask(answer)
+    assert sample.text == "hello" and not engine.adapted
+    assert [body["max_tokens"] for body in server.requests] == [1024, context - prompt]
+
+
+@of("cut")
+def test_an_answer_that_a_server_cuts_and_keeps_is_cut(habit: dict[str, Any]) -> None:
+    sample, server, engine = ask(lambda _body: error(habit))
+    assert (sample.finish, sample.text) == ("length", "")
+    assert len(server.requests) == 1 and not engine.adapted
+
+
+@of("call")
+def test_a_call_that_a_server_cannot_read_is_an_invalid_action(habit: dict[str, Any]) -> None:
+    with pytest.warns(UserWarning, match="could not read a call"):
+        sample, server, _ = ask(lambda _body: error(habit))
+    assert sample.text.startswith("<tool_call>") and "get {" in sample.text and len(server.requests) == 1
+
+
+@of("setup")
+def test_a_server_that_refuses_every_request_stops_the_run(habit: dict[str, Any]) -> None:
+    with pytest.raises(EngineSetupError):
+        ask(lambda body: error(habit) if body.get("tools") else completion("hello"), tools=(TOOL,))
+
+
+@pytest.mark.parametrize("message", ["Invalid prompt: the text '{}' is refused", "Unsupported: {}"])
+def test_a_field_in_a_quotation_of_the_conversation_is_not_left_out(message: str) -> None:
+    said = "The game ends when you say 'stop'. The oven has a 'temperature' knob."
+
+    def answer(body: dict[str, Any]) -> Reply:
+        refused = {"error": {"message": message.format(said)}}
+        return (400, refused, "") if "oven" in json.dumps(body["messages"]) else completion("hello")
+
+    with pytest.raises(EngineError, match="The oven has a 'temperature' knob"), warnings.catch_warnings():
+        warnings.simplefilter("error")  # no field is changed
+        ask(answer, {"role": "user", "content": said})
 
 
 @of("not overflow")

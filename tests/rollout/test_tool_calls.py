@@ -198,6 +198,7 @@ def test_templates_that_are_refused_and_why() -> None:
         '<tool_call>{"name": "", "arguments": {}}</tool_call>',
         '<tool_call>{"name": "a"}' + "[" * 5000 + "</tool_call>",
         "<tool_call>" + "[" * 100_000 + "</tool_call>",
+        '{"name": "get", "input": {"id": "7"}}', '{"name": "get", "args": {}}', '{"name": "Lamp", "V": 5}',
         '<tool_call>{"name": "get", "arguments": {"id": 7</tool_call>'
         '<tool_call>{"name": "get", "arguments": {}}</tool_call>',
     ],
@@ -213,7 +214,7 @@ def test_what_is_no_call_stays_in_the_text(text: str) -> None:
      " to=functions.a<|message|>", "<|tool_call>call:a{", '<|tool_call>call:a{<|"|>',
      "<arg_key>a</arg_key>", "<tool_calls>", '{"name": ', " ", "</think>", "<|channel|>analysis<|message|>",
      "<|channel|>final ", "<|start|>assistant", '{"name" : "', "\n  [", "<a_", "<｜", "functions.a:", "\t{",
-     "\n[get(", "\n["],
+     '\n{"arguments":{', "\n[get(", "\n["],
 )  # fmt: skip
 def test_hostile_texts_are_read_in_time(part: str) -> None:
     text = "<tool_call><function=a>" * (part[1:4] in ("par", "arg")) + part * (200_000 // len(part))
@@ -272,6 +273,10 @@ def test_a_parameter_may_have_several_types(schema: Any, text: str, value: objec
         ('[get(id="7")]', "[get(id="), ('I look.\n\n [get_all(), get(id="7")]', "[get_all(),"),
         ("[get_all()]", "[get_all()]"), ('get\n{"id": "7"}', 'get\n{"'), ("get_all\n{}", "get_all\n{}"),
         ('I look.\n<code>\nget(id="7")\n</code>', "<code>\nget("),
+        ('<function=get{"id": "7"}</function>', "<function=get{"), ("<tool_code>get()", "<tool_code>"),
+        ('So:\n>>>get\n{"id": "7"}', ">>>get\n{"), ("<|recipient|>get\n<|content|>{}", "<|recipient|>"),
+        ('So:\n{"arguments": {"id": "7"}, "name": "get"}', '{"arguments": {"id": "7"}, "name":'),
+        ("analysis to=browser.search code<|message|>{}", "to=browser.search code<|"),
         ('```tool_code\nget(id="7")\n```', "```tool_code"), ('<a:invoke name="get">', "<a:invoke name="),
     ],
 )  # fmt: skip
@@ -290,7 +295,8 @@ def test_markers_of_calls(text: str, marker: str | None) -> None:
         "It goes to=functions, a < tool_call.", "A tool_call has <b>arguments</b>: functions.get:0 is one.",
         "```json\n{}\n```", "[get()](http://a.example/get)", "[see (a) and (b)]", "[note(s)]",
         'Here:\n{"id": "7"}', "Yes\n{name}", 'I found this\n{"id": "7"}', "The <code>get</code> tool",
-        "[TOOLS] [CALL]", "5 <function", "", "<|prefix|>",
+        "[TOOLS] [CALL]", "5 <function", "", "<|prefix|>", 'Order\n{"id": 7}', ">>> get()", "a >>>b\n{c}",
+        '{"arguments": {"for": 1}}', "<|recipient|>all\nHello", "He replied to=all of us.",
     ],
 )  # fmt: skip
 def test_ordinary_speech_has_no_marker_of_a_call(text: str) -> None:
@@ -328,6 +334,8 @@ TO_GET = "<|channel|>commentary to=functions.get <|constrain|>json<|message|>{}"
         (f"{ANALYSIS}<|channel|>commentary<|message|>I look.<|end|><|start|>assistant{TO_GET}",
          "<think>\nWe need it.\n</think>\n\nI look.", True),
         ("<|channel|>analysis to=functions.get<|message|>{}<|call|>", "", True),
+        (f"{ANALYSIS} to=functions.get<|channel|>commentary <|constrain|>json<|message|>{{}}<|call|>",
+         "<think>\nWe need it.\n</think>", True),
         (f"<|channel|>analysis<|message|>Perhaps {WRITTEN}<|end|>{TO_GET[:-1]}",
          f"<think>\nPerhaps {WRITTEN}\n</think>\n\n{TO_GET[:-1]}", False),
         (f"{ANALYSIS}<|channel|>final<|message|>Hello!", "<think>\nWe need it.\n</think>\n\nHello!", False),

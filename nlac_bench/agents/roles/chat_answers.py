@@ -12,29 +12,31 @@ from nlac_bench.envs.react import first_action
 
 _MARK = r"(?:[^\w\n]|_)"  # a part of bold, quotes and list marks
 _EDGE = rf"{_MARK}{{0,12}}"  # bounded, so that reading takes linear time
+_BEGIN = rf"(?:[ \t]{{0,4}}\d{{1,2}}[.)])?{_EDGE}"  # the line may be numbered
 _START, _END = r"(?<![^\W_])", r"(?![^\W_])"  # of a word, which underscores may make bold
 _COLON = rf"{_MARK}{{0,4}}?:"
 _LABELS = "thought|action|prediction|reasoning|why|instead"
-_LABELLED = re.compile(rf"^{_EDGE}(?:{_LABELS}){_COLON}[*_ \t]{{0,8}}(.*)$", re.I | re.M)
+_LABELLED = re.compile(rf"^{_BEGIN}(?:{_LABELS}){_COLON}[*_ \t]{{0,8}}(?:\n[ \t]{{0,8}})?(.*)$", re.I | re.M)
 _REASONED = re.compile(
     rf"^{_EDGE}reasoning{_COLON}[*_]{{0,3}}\s*(.*?)^({_EDGE}prediction{_COLON}.*)", re.I | re.M | re.S
 )
 _THOUGHT = re.compile(rf"^{_EDGE}thought{_COLON}[*_]{{0,3}}\s*", re.I | re.M)
-_PLACEHOLDER = re.compile(r"[^\w\n<{[]{0,12}(?:<[^<>]*>|\{[a-z_ ]+\})[^\w\n>}\]]{0,12}", re.I)
+_PLACEHOLDER = re.compile(r"[^\w\n<{[]{0,12}(?:<[^<>]*>|\{[a-z_ ]+\}|…|\.{3})[^\w\n>}\]]{0,12}", re.I)
 """``<the action>`` or ``{action}``, also in bold or quoted. Environments have actions such as ``[rock]``."""
 
 
-def _choice(label: str, values: str) -> re.Pattern[str]:
-    return re.compile(rf"^{_EDGE}{label}{_EDGE}{_START}({values}){_END}(.*)$", re.I | re.M)
+def _choice(label: str, values: str, before: str = "") -> re.Pattern[str]:
+    return re.compile(rf"^{_BEGIN}{label}{_EDGE}{_START}{before}({values}){_END}(.*)$", re.I | re.M)
 
 
 _OUTCOME = _choice("outcome", "success|failure")
 _OPTIMAL = _choice("optimal", "yes|no")
-_BEST = _choice("best", r"\d{1,2}")
+_BEST = _choice("best", r"\d{1,2}", r"(?<!-)(?:(?:candidate|action|option|number) )?")
+_NO = r"no\b(?! (?!(?:if|when|unless|otherwise|else|or|and|in|for|depending)\b)\w)"  # but "no better action"
 _OTHERS = {
     _OUTCOME: re.compile(r".*[^\W_]"),
     _OPTIMAL: re.compile(
-        rf"{_EDGE}(?:or\b|and\b)?{_EDGE}{_START}(?:yes|no){_END}"
+        rf"{_EDGE}(?:or\b|and\b){_EDGE}{_START}(?:yes|no){_END}|{_EDGE}{_START}(?:yes{_END}|{_NO})"
         rf"|.*(?<!yes[ -])\b(?:or|otherwise|else)\W{{1,4}}(?:yes|no){_END}|.*\b(?:yes|no) otherwise\b",
         re.I,
     ),

@@ -107,8 +107,15 @@ def _with_think_tags(text: str) -> str:
         if said.lstrip().startswith(begin) or (ended and begin not in said):  # the prompt may have begun it
             return _thought(said.lstrip().removeprefix(begin), rest.lstrip())
     thoughts = [each["said"].strip() for each in _CHANNEL.finditer(text) if each["name"] == "analysis"]
-    rest = _CHANNEL.sub(lambda each: "" if each["name"] == "analysis" else each["said"], text)
+    rest = _CHANNEL.sub(_said_aloud, text)
     return _thought("\n".join(thoughts), rest) if thoughts else rest
+
+
+def _said_aloud(channel: re.Match[str]) -> str:
+    """Return what a channel of gpt-oss says; a call's header may begin before its channel, and stays."""
+    if _RECIPIENT.search(channel.string[: channel.start()][-80:]):
+        return channel[0]
+    return "" if channel["name"] == "analysis" else channel["said"]
 
 
 def _thought(said: str, rest: str) -> str:
@@ -176,6 +183,8 @@ def _json_call(value: Any) -> Call:
         raise TypeError(value)
     inner = value["function"] if isinstance(value.get("function"), dict) else value
     name = inner["name"] if "name" in inner else inner["tool_name"]
+    if not {"arguments", "parameters"} & set(inner) and set(inner) - {"name", "tool_name", "id", "type"}:
+        raise ValueError("arguments under another name would be lost")
     return name, inner.get("arguments", inner.get("parameters", {}))
 
 
@@ -325,6 +334,7 @@ _INVOKE_PARAMETER = re.compile(
     r"(?P<end></(?:｜DSML｜)?parameter>|\Z)",
     re.DOTALL,
 )
+_RECIPIENT = re.compile(r"\bto=[\w.-]{1,64}\s?$")
 _END = r"(?:<\|(?:eom_id|eom|eot|eot_id|im_end|end|end_of_text|endoftext)\|>|</s>|<｜end▁of▁sentence｜>)*"
 _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     (re.compile(pattern, re.DOTALL), reader)

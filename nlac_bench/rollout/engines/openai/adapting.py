@@ -12,19 +12,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nlac_bench.rollout.engines.openai.complaint import Complaint
+from nlac_bench.rollout.engines.openai.naming import named, numbers_below, speaks_of_answer, words_sent
 
 KEPT = ("model", "messages", "prompt", "tools")
 """Fields that are never left out: without them, the request would be another one."""
 ECHOED = re.compile(r"reasoning|thinking|thought|extra_content", re.I)
 """Names of fields of a reply that go back to the server which sent them."""
 
-_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "max_tokens": ("max_new_tokens", "max_output_tokens", "max_tokens_to_sample"),
-    "max_completion_tokens": ("max_new_tokens", "max_output_tokens"),
-    "stop": ("stop_sequences", "stop_words"),
-    "n": ("best_of", "candidate_count"),
-    "logprobs": ("top_logprobs",),
-}
 _OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 _STATUS = (0, 400, 404, 405, 406, 415, 422, 500, 501)
 _REFUSES = re.compile(
@@ -44,14 +38,6 @@ _UNSUPPORTED = re.compile(
     re.I,
 )
 """Words that say of a field that it is not accepted at all, with which a server does not fail in passing."""
-_KIND = (
-    r"(?:parameters?|param|arguments?|arg|fields?|propert(?:y|ies)|options?|keywords?|keys?|names?|inputs?"
-    r"|settings?|values?|attributes?|参数|字段)"
-)
-_VERB = (
-    r"(?:is|are|was|not|must|should|does|do|cannot|can|isn|unsupported|deprecated|parameter|argument|field"
-    r"|property|option|value|参数)\b"
-)
 _STREAM = re.compile(
     r"non[- _]?stream\w*|only supports? (?:the )?stream|stream(?:ing)? (?:mode|only|is required)"
     r"|must (?:use|be) stream"
@@ -66,17 +52,10 @@ _DEMANDED = re.compile(
 """A field of a message that the server wants back, as DeepSeek does with reasoning beside calls."""
 _TOGETHER = re.compile(r"\bboth\b|only one of|together|mutually|at the same time|simultaneous", re.I)
 _BOUND = re.compile(
-    r"at most|<=|less than|no more|maximum|up to|range|between|should be|must be|too large|exceed|limit"
-    r"|at least|>=?|positive|≤|≥|greater than|larger than|above|non-?zero",
+    r"at most|<=|less (?:than|or equal)|no more|maximum|up to|range|between|should be|must be|too large"
+    r"|exceed|limit|at least|>=?|positive|≤|≥|greater than|larger than|above|non-?zero",
     re.I,
 )
-_KNOWN_NAMES = re.compile(
-    r"\b(?:expected|must be|should be) (?:one|any) of\b[^.\n]*"
-    r"|(?<!not )\b(?:allowed|supported|valid|known|accepted|permitted|expected)"
-    r" (?:fields|param\w*s|properties|keys|arguments|options|names)\b[^.\n]*",
-    re.I,
-)
-"""A list of what the server accepts: the field that it refuses is not among it."""
 _LOWEST = re.compile(
     r"(?:at least|>=?|≥|(?:greater|larger|more|higher) than(?: or equal to)?|above|between|[(\[])\s*"
     r"([01]?\.\d{1,4}|[01])(?![\d.]*\d)|positive|non-?zero",
@@ -183,11 +162,11 @@ class Adaptations:
         if not sent.get("stream") and "stream" not in self._dropped and _STREAM.search(message):
             return self._ask_for_a_stream()
         echoed = {key for message in sent.get("messages", ()) for key in _keys(message) if ECHOED.search(key)}
-        if (names := _named(complaint, echoed)) and not _DEMANDED.search(message):
+        if (names := named(complaint, echoed, "")) and not _DEMANDED.search(message):
             self._without |= set(names)
             return "; ".join(self._did(f"messages.{name}", "left out") for name in names)
         fields = [name for name in sent if name not in KEPT]
-        names = _named(complaint, fields)
+        names = named(complaint, fields, words_sent(sent)) or self._of_answer(message, sent)
         if not names and self._system_refused(complaint, sent):
             return self._merge_system()
         if not names:
@@ -195,6 +174,12 @@ class Adaptations:
         if len(names) > 1 and _TOGETHER.search(message):
             names = [name for name in names if name != "temperature"][:1]
         return "; ".join(self._change(name, complaint, sent) for name in names)
+
+    def _of_answer(self, message: str, sent: Mapping[str, Any]) -> list[str]:
+        """Return the field of the answer's length if the message bounds that length without its name."""
+        lengths = [name for name in _OTHER_NAME if name in sent]
+        bounds = _BOUND.search(message) and numbers_below(message, sent[lengths[0]]) if lengths else []
+        return lengths if bounds and speaks_of_answer(message) else []
 
     def _change(self, name: str, complaint: Complaint, sent: Mapping[str, Any]) -> str:
         value, message = sent[name], complaint.message
@@ -208,7 +193,11 @@ class Adaptations:
             numbers = [float(number) for number in _NUMBER.findall(plain)]
             below = [number for number in numbers if 0 < number < value]
             if name in _OTHER_NAME and below and name not in self._most:
-                self._most[name] = int(max(below))
+                bound = int(max(below))
+                excluded = re.search(
+                    rf"(?:lower|less|smaller|fewer) than {bound}\b|\b{bound} \(exclusive", plain
+                )
+                self._most[name] = bound - bool(excluded)
                 return self._did(name, f"at most {self._most[name]}")
             if name == "temperature":
                 lowest = _LOWEST.search(plain)
@@ -259,49 +248,6 @@ class Adaptations:
                 or re.search(r"roles? must alternate", text, re.I)
             )
         )
-
-
-def _named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
-    """Return those of ``fields`` that the complaint is about."""
-    fields = list(fields)
-    spellings = {name: _spellings(name) for name in fields}
-    last = {re.split(r"[.\[]", param.rstrip("]"))[-1].strip("'\" ").lower() for param in complaint.params}
-    last |= {param.strip("'\" ").lower() for param in complaint.params}
-    parameters = [name for name in fields if last & {spelling.lower() for spelling in spellings[name]}]
-    if parameters:
-        return parameters
-    # "Unsupported parameter: 'max_tokens' …. Use 'max_completion_tokens' instead": the request has the first.
-    message = _KNOWN_NAMES.sub("", complaint.message)
-    return [name for name in fields if any(_mentioned(each, message) for each in spellings[name])]
-
-
-def _mentioned(name: str, message: str) -> bool:
-    """Return whether ``message`` speaks of the field ``name``; ``stop`` and ``seed`` are also words."""
-    quoted = rf"['\"`‘“]{name}['\"`’”]|\[['\"]?{name}['\"]?\]"
-    if len(name) == 1:
-        return re.search(quoted, message) is not None
-    if "_" in name or " " in name or name != name.lower() or name in ("temperature", "logprobs"):
-        return re.search(rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])", message) is not None
-    return (
-        re.search(
-            rf"{quoted}|{_KIND}\W{{1,3}}{name}\b|(?<![\w]){name}\W?\s+{_VERB}|:\s*{name}\s*(?:[.,;)}}\"]|$)"
-            rf"|\b(?:for|of|with|in|body\.)\s*{name}\b(?!\s+\w+ing)",
-            message,
-            re.I,
-        )
-        is not None
-    )
-
-
-def _spellings(name: str) -> list[str]:
-    names = (name, *_ALIASES.get(name, ()))
-    spaced = [each.replace("_", " ") for each in names[1:]]
-    return list(dict.fromkeys([*names, *map(_camel, names), *spaced]))
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
 
 
 def _keys(message: Mapping[str, Any]) -> set[str]:

@@ -39,6 +39,13 @@ _MOST_CHANGES = 16
 # A body that is neither JSON nor a page.
 _PROSE = re.compile(rb"\s*[A-Za-z][^{]{0,2000}$", re.S)
 _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)", re.I)
+_TOOLS = re.compile(r"\b(?:tools?|functions?)\b", re.I)
+_TOOLS_REFUSED = re.compile(
+    r"\btools?\b.{0,40}\b(?:requires?|not supported|unsupported|disabled)"
+    r"|\b(?:not|n['o]?t) support\w*\b.{0,20}\b(?:tools?|function)",
+    re.I,
+)
+"""Words with which a server that fails (status 500) says that it will always fail."""
 _NO_TOOLS = (
     "The server accepts requests without tools only; use --agent react, which describes them in the prompt, "
     "or start the server with a parser of tool calls"
@@ -162,11 +169,8 @@ class Client:
     def _refuse_tools(self, error: ServerComplained, sent: Mapping[str, Any]) -> None:
         """Raise an error that says what to use instead, if the server knows no endpoint with tools."""
         message = self._redacted(error.complaint.message)
-        if (
-            error.meaning == "setup"
-            and "tools" in sent
-            and re.search(r"\b(?:tools?|functions?)\b", message, re.I)
-        ):
+        words = {"setup": _TOOLS, "server": _TOOLS_REFUSED}.get(error.meaning)
+        if words and "tools" in sent and not self._answered[True] and words.search(message):
             raise EngineSetupError(
                 f"HTTP {error.complaint.status} from {self.host}: {message[:500]}. {_NO_TOOLS}"
             ) from None

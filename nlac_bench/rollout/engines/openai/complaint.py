@@ -24,7 +24,8 @@ _ERROR = _PROSE | {"base_resp", "code", "error_code", "errorcode", "err_code"}
 _ANSWER = ("message", "delta")
 # A validator repeats the value that it refuses, which may be the conversation.
 _REPEATED = {"input", "ctx", "url", "request", "user_id", "request_id", "headers"}
-_QUOTED = re.compile(r"input_value=.*?, input_type=\w+", re.S)  # pydantic repeats it in its text
+# pydantic repeats it in its text; vLLM prints pydantic's errors, in which the value comes last.
+_QUOTED = re.compile(r"input_value=.*?, input_type=\w+|(?<=, )'input': .*", re.S)
 _EXCEPTION = re.compile(r"\b(?:[A-Z][a-z]+){2,}(?:Error|Exception)\b")  # LiteLLM names them in its text
 _MOST_TEXT, _MOST_NODES, _DEEPEST = 4000, 400, 12
 

@@ -24,8 +24,8 @@ from nlac_bench.rollout.engines.openai.client import Client
 from nlac_bench.rollout.engines.openai.connection import Connections
 from nlac_bench.rollout.engines.openai.echo import Echo
 from nlac_bench.rollout.engines.openai.failures import EngineSetupError
-from nlac_bench.rollout.engines.openai.meaning import room_left
 from nlac_bench.rollout.engines.openai.reply import (
+    AnswerCut,
     ContextOverflow,
     MalformedCall,
     Price,
@@ -35,6 +35,7 @@ from nlac_bench.rollout.engines.openai.reply import (
     reply_usage,
 )
 from nlac_bench.rollout.engines.openai.request import TokenData, most_tokens, request_body
+from nlac_bench.rollout.engines.openai.room import room_left
 from nlac_bench.secret_forms import is_placeholder
 from nlac_bench.types import Usage
 
@@ -196,6 +197,8 @@ class OpenAIEngine:
                     stacklevel=2,
                 )
                 return [malformed_call(str(call))]
+            except AnswerCut:
+                return [Sample("", "length") for _ in range(request.n)]
             except ContextOverflow as overflow:
                 room = room_left(str(overflow), tokens)
                 if room is None or not 0 < room < tokens:

@@ -7,7 +7,12 @@ from nlac_bench.rollout.engines.engine import EngineError
 from nlac_bench.rollout.engines.openai.address import EngineSetupError
 from nlac_bench.rollout.engines.openai.complaint import Complaint
 from nlac_bench.rollout.engines.openai.meaning import Meaning, meaning_of
-from nlac_bench.rollout.engines.openai.reply import ContextOverflow, MalformedCall, PromptFiltered
+from nlac_bench.rollout.engines.openai.reply import (
+    AnswerCut,
+    ContextOverflow,
+    MalformedCall,
+    PromptFiltered,
+)
 
 __all__ = ["EngineSetupError", "ServerComplained", "exception_of", "redirected"]
 
@@ -37,6 +42,8 @@ def exception_of(error: ServerComplained, host: str, model: str, redacted: Calla
         return TransientFault(reason, RATE_LIMIT, complaint.wait)
     if meaning == "overflow":
         return ContextOverflow(message[:2000])
+    if meaning == "cut":
+        return AnswerCut(message[:2000])
     if meaning == "filter":
         return PromptFiltered(message[:2000])
     if meaning == "setup":

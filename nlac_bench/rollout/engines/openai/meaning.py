@@ -11,12 +11,13 @@ from typing import Literal, TypeAlias
 from nlac_bench.rollout.engines.openai.complaint import Complaint
 
 Meaning: TypeAlias = Literal[
-    "quota", "rate_limit", "overflow", "filter", "setup", "call", "server", "refused"
+    "quota", "rate_limit", "overflow", "cut", "filter", "setup", "call", "server", "refused"
 ]
 """``quota``: the account is empty. ``rate_limit``: too much at present. ``overflow``: prompt and answer do
-not fit into the context. ``filter``: a content filter rejected the prompt. ``setup``: a wrong key, address or
-model. ``call``: the model wrote a call that the server cannot read. ``server``: the server failed.
-``refused``: the request is refused for another reason."""
+not fit into the context. ``cut``: the answer reached its limit of tokens and is not sent. ``filter``: a
+content filter rejected the prompt. ``setup``: a wrong key, address or model. ``call``: the model wrote a call
+that the server cannot read. ``server``: the server failed. ``refused``: the request is refused for another
+reason."""
 
 _RATE = re.compile(
     r"\b(?:tokens?|requests?|quer\w+|inputs?)[ _](?:per|/)[ _]?(?:minute|day|second|hour|min\b|sec\b)"
@@ -28,7 +29,8 @@ _RATE = re.compile(
 _OVERLOADED = re.compile(
     r"\boverloaded|\b(?:at|over|insufficient|no|exceeded) capacity|capacity (?:is )?exceeded"
     r"|resource ?_?exhausted"
-    r"|queue (?:is )?full|(?:server|system|service|model|too)s? (?:is |are )?(?:currently |too )?busy|繁忙"
+    r"|queue (?:is full|full|length|size)"
+    r"|(?:server|system|service|model|too)s? (?:is |are )?(?:currently |too )?busy|繁忙"
     r"|temporarily (?:unavailable|rate|limited)",
     re.IGNORECASE,
 )
@@ -40,6 +42,7 @@ _EMPTY_ACCOUNT = re.compile(
     re.IGNORECASE,
 )
 
+_QUOTA_CODES = {"insufficient quota", "exceeded current quota error"}
 _ALLOWANCE = re.compile(
     r"\b(?:hourly|daily|weekly|monthly|yearly|annual)\b[^.]{0,40}\b(?:tokens?|limit|budget|usage|requests?"
     r"|quota)|\b(?:tokens?|usage|spend\w*|credits?) (?:budget|quota|allowance)"
@@ -93,13 +96,21 @@ _EXCESS_OF_CONTEXT = re.compile(
     re.I | re.S,
 )
 _OUTPUT = (
-    r"max_?(?:new_?|completion_?|output_?)?tokens\w*|completion tokens|output tokens|answer|generation length"
+    r"max(?:imum)?[ _]?(?:new_?|completion_?|output_?)?tokens\w*|answer"
+    r"|(?:completion|output) (?:tokens|length)|(?:generation|response) length"
 )
 _ONLY_OUTPUT = re.compile(_OUTPUT, re.I)
 _OF_INPUT = re.compile(
     _WORD.format(r"prompts?|inputs?|context|messages?|conversation|sequences?|input tokens|n_ctx"
                  r"|max_?model_?len|上下文|输入|提示词|对话"), re.I,
 )  # fmt: skip
+# "max_tokens must be less than or equal to 512", but not "inputs tokens + max_new_tokens must be <= 4096".
+_BOUND_OF_OUTPUT = re.compile(
+    rf"(?<!\+ )(?<!plus )(?<!and )\b(?:{_OUTPUT})\W{{1,3}}(?:value )?(?:must|should|has to|can) (?:be|not)\b"
+    r".{0,30}?(?:<|\b(?:less|at most|more|exceed|greater|between|in|within)\b)",
+    re.I,
+)
+_CUT = re.compile(r"\b(?:max_tokens|output limit)\b[^.]{0,40}\bwas reached", re.I)
 # Requests ask for at least one token, so a server that read less had no room left beside the prompt.
 _NO_ROOM = re.compile(
     r"max(?:_new|_completion|_output)?_tokens\W* must be (?:at least [01]\b|greater than 0|positive"
@@ -132,22 +143,31 @@ _FILTERED = re.compile(
     r"|\b(?:inappropriate|unsafe|prohibited|harmful)\b[^.]{0,20}\b(?:content|input|prompt|text)\b",
     re.IGNORECASE,
 )
+_FILTER_CODES = {"content filter", "content policy violation"}
 # Accounts, keys, addresses and countries are flagged too; that is not about the prompt.
 _ACCOUNT = re.compile(
     r"\b(?:account|organi[sz]ation|key|subscription|ip|address|project|region|country) (?:\w+ ){0,3}"
     r"(?:flagged|blocked)",
     re.I,
 )
-# Groq, Gemini and Ollama, of a call that the model wrote.
+# Groq, Gemini, Ollama, llama.cpp and Bedrock, of a call that the model wrote.
 MALFORMED_CALL = re.compile(
-    r"\btool use failed|\bmalformed[_ ](?:function|tool)[_ ]call|\bfailed to call a function"
+    r"\btool use failed|\bmalformed[_ ](?:function|tool)[_ ]call"
+    r"|\bfailed to (?:call|generate) (?:a |the )?(?:function|tool)"
+    r"|\boutput parse failed|\bfailed to parse input at pos|\binvalid sequence as part of tool ?use"
     r"|\b(?:error|fail\w*|unable|could not)\b.{0,20}\bpars\w+ (?:the |a )?(?:tool|function)[_ ]calls?\b",
+    re.I,
+)
+# Gateways and LM Studio say so with status 200.
+_NO_RIGHT = re.compile(
+    r"\bnot authenticated|\bunauthori[sz]ed|\bauthentication (?:failed|error|required)|\bunexpected endpoint"
+    r"|\b(?:invalid|incorrect|missing|no) (?:api[ _-]?)?key\b",
     re.I,
 )
 _OF_PROMPT = re.compile(r"\b(?:context|prompt|input)\b")
 _COUNT = re.compile(r"\d[\d,]{1,11}")
 
-_SETUP_STATUS = (401, 403, 404, 405)
+_SETUP_STATUS = (401, 403, 404, 405, 407)
 _TIME_STATUS = (408, 504)
 _REFUSAL_STATUS = (400, 406, 410, 411, 413, 414, 415, 417, 422, 431, 451)
 _PAUSE_STATUS = (420, 429, 430, 498, 503, 529)
@@ -157,17 +177,21 @@ _FILTER_STATUS = (0, 400, 403, 422, 451)
 def meaning_of(complaint: Complaint) -> Meaning:
     """Return what ``complaint`` means."""
     status = complaint.status
-    if status == 402 or _EMPTY_ACCOUNT.search(complaint.text) or "insufficient quota" in complaint.codes:
+    if status == 402 or _EMPTY_ACCOUNT.search(complaint.text) or _QUOTA_CODES & {*complaint.codes}:
         return "quota"
     if says_rate_limit(complaint):
         return "rate_limit"
+    if _CUT.search(complaint.message):
+        return "cut"
+    if status in _FILTER_STATUS and _FILTER_CODES & {*complaint.codes}:
+        return "filter"
     if says_overflow(complaint):
         return "overflow"
     if _says_allowance(complaint):
         return "quota"
     if says_filtered(complaint):
         return "filter"
-    if status in _SETUP_STATUS:
+    if status in _SETUP_STATUS or (status == 0 and _NO_RIGHT.search(complaint.text)):
         return "setup"
     if MALFORMED_CALL.search(complaint.text):
         return "call"
@@ -205,14 +229,14 @@ def says_overflow(complaint: Complaint) -> bool:
     message = re.sub(r"[`'\"*]", "", complaint.message)
     if _NO_ROOM.search(message):
         return True
-    if _TIME_OR_MEMORY.search(message):
+    if _TIME_OR_MEMORY.search(message) or _BOUND_OF_OUTPUT.search(message):
         return False
     if _of_other_field(complaint) or not all(words.search(message) for words in _SPEAKS):
         return False
-    if complaint.status >= 500:
-        return len(_COUNT.findall(message)) >= 2 or bool(_EXCESS_OF_CONTEXT.search(message))
     if _ONLY_OUTPUT.search(message) and not _OF_INPUT.search(re.sub(_OUTPUT, "", message, flags=re.I)):
         return False  # the answer's own limit
+    if complaint.status >= 500:
+        return len(_COUNT.findall(message)) >= 2 or bool(_EXCESS_OF_CONTEXT.search(message))
     return not (
         re.search(r"\btoo small\b|\bminimum\b", message, re.I) and not _EXCESS_OF_CONTEXT.search(message)
     )
@@ -228,36 +252,6 @@ def says_filtered(complaint: Complaint) -> bool:
         return False
     text = complaint.text[:1500]
     return _FILTERED.search(text) is not None and not _ACCOUNT.search(text)
-
-
-def room_left(message: str, asked: int) -> int | None:
-    """Return the number of tokens that still fit beside the prompt, if the message states the lengths.
-
-    Args:
-        asked: the largest length of the answer that the request allowed.
-    """
-    message = re.sub(r"[`'\"*]", "", message)
-    numbers = [int(number.replace(",", "")) for number in _COUNT.findall(message)]
-    prompt = next((int(g.replace(",", "")) for m in _PROMPT.finditer(message) for g in m.groups() if g), None)
-    if prompt is None:
-        prompt = next((n for n in numbers if n != asked and n + asked in numbers), None)
-    limit = _LIMIT.search(message)
-    if prompt is None or limit is None:
-        return None
-    return int(next(filter(None, limit.groups())).replace(",", "")) - prompt
-
-
-_LIMIT = re.compile(
-    r"(?:maximum|max|available)?\s*(?:context|model)\s*(?:length|len|window|size)\s*"
-    r"(?:is|of|:|=|\()\s*(?:only )?\(?(\d[\d,]{0,11})"
-    r"|must be <= ?(\d[\d,]{0,11})|(?:limit|maximum) (?:is|of) (\d[\d,]{0,11})",
-    re.I,
-)
-_PROMPT = re.compile(
-    r"(\d[\d,]{0,11}) (?:tokens )?(?:in|from) (?:the |your )?(?:input |prompt )?(?:messages|prompt)"
-    r"|(?:has|contains)(?: at least)? (\d[\d,]{0,11}) (?:input )?tokens|(\d[\d,]{0,11}) inputs? tokens",
-    re.I,
-)
 
 
 def _says_allowance(complaint: Complaint) -> bool:

@@ -22,6 +22,10 @@ class ContextOverflow(Exception):
     """The server reports that prompt and answer do not fit into the model's context."""
 
 
+class AnswerCut(Exception):
+    """The server reports that the answer reached its limit of tokens, and does not send it."""
+
+
 class PromptFiltered(Exception):
     """The server rejects the prompt because of its content filter."""
 

@@ -35,9 +35,25 @@ def _events(text: str) -> list[str]:
         if colon and name in ("data", "error"):
             lines.append(value.removeprefix(" "))
         elif not line and lines:
-            events.append("\n".join(lines))
+            events += _events_in(lines)
             lines = []
     return [event for event in events if event.strip()]
+
+
+def _events_in(lines: list[str]) -> list[str]:
+    """Return the event in ``lines``, or several: some servers leave out the empty line between events."""
+    whole = "\n".join(lines)
+    return lines if not _is_json(whole) and all(map(_is_json, lines)) else [whole]
+
+
+def _is_json(text: str) -> bool:
+    if text.strip() == "[DONE]":
+        return True
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _joined(events: list[str]) -> Any:
@@ -139,7 +155,8 @@ def _merge_calls(calls: list[Any], parts: list[Any]) -> None:
             same = next((call for call in made if call.get("index") == index), None)
             # Gemini and Ollama number every call of a message 0, but give each a name and an id of its own.
             # Older versions of vLLM give each part of one call another id.
-            if same is not None and named and own and same.get("id") not in (None, "", own):
+            another = own and same is not None and same.get("id") not in (None, "", own)
+            if same is not None and named and (another or _is_complete(same)):
                 same = None
         elif own:
             same = next((call for call in made if call.get("id") == own), None)
@@ -149,3 +166,9 @@ def _merge_calls(calls: list[Any], parts: list[Any]) -> None:
             same = {}
             calls.append(same)
         _merge(same, part)
+
+
+def _is_complete(call: dict[str, Any]) -> bool:
+    """Return whether a call's arguments are a whole JSON object, so that a further name begins another."""
+    arguments = (call.get("function") or {}).get("arguments")
+    return isinstance(arguments, str) and arguments.strip().startswith("{") and _is_json(arguments)
