@@ -399,6 +399,8 @@ def test_what_is_no_address_is_explained(wrong: str) -> None:
 def test_a_missing_model_is_no_wrong_route() -> None:
     with pytest.raises(EngineSetupError, match=r"--model 'm'"):
         ask(lambda *_: refused("The model `m` does not exist", 404), path="")
+    with pytest.raises(EngineSetupError, match="--base-url '' is not a server address"):
+        OpenAIEngine("m", base_url="")  # not OpenAI's own
 
 
 def test_this_machine_is_never_reached_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,6 +432,22 @@ def test_a_wrong_proxy_or_certificate_is_one_error_before_the_first_episode(
     monkeypatch.setenv(name, value)
     with pytest.raises(EngineSetupError, match=rf"Correct or unset {name}$"):
         OpenAIEngine("m", base_url="https://models.example/v1")
+
+
+def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ALL_PROXY", "http_proxy", "all_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    for direct, words in (
+        ("", "through the proxy in HTTP_PROXY failed"),
+        ("models.invalid", "invalid failed"),
+    ):
+        monkeypatch.setenv("NO_PROXY", direct)
+        engine = OpenAIEngine(
+            "m", base_url="http://models.invalid/v1", retries=Retries(attempts=1, max_wait=0)
+        )
+        with pytest.raises(EngineError, match=words):
+            asyncio.run(engine.sample(SampleRequest(messages=HELLO)))
 
 
 def test_a_certificate_that_is_not_trusted_is_one_error(

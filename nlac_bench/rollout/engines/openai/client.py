@@ -20,6 +20,7 @@ from nlac_bench.rollout.engines.openai.connection import (
     HttpFailure,
     innermost,
     no_tls,
+    proxy_variable,
     transport_errors,
 )
 from nlac_bench.rollout.engines.openai.context_length import find_model
@@ -279,7 +280,11 @@ class Client:
                     raise wrong from None
                 cause = innermost(error)
                 why = f"{type(cause).__name__}: {self._redacted(str(cause))[:200]}".rstrip(": ")
-                raise TransientFault(f"connection to {self.host} failed ({why})", "connection") from None
+                proxy = proxy_variable(self._connections.address)
+                through = f" through the proxy in {proxy}" if proxy else ""
+                raise TransientFault(
+                    f"connection to {self.host}{through} failed ({why})", "connection"
+                ) from None
             except transport_errors() as error:
                 raise TransientFault(
                     f"the connection broke during the reply ({type(error).__name__})", "connection"

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import ssl
+import urllib.request
 import weakref
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -118,6 +119,14 @@ class Connections:
             return True
         file, folder = (os.environ.get(f"SSL_CERT_{name}") or None for name in ("FILE", "DIR"))
         return ssl.create_default_context(cafile=file, capath=folder)
+
+
+def proxy_variable(address: Address) -> str | None:
+    """Return the environment variable whose proxy requests to ``address`` go through; None without one."""
+    proxies, scheme = urllib.request.getproxies_environment(), address.base.partition(":")[0]
+    name = next((name for name in (scheme, "all") if name in proxies), None)
+    direct = address.loopback or urllib.request.proxy_bypass(address.host)
+    return None if name is None or direct else f"{name.upper()}_PROXY"
 
 
 def no_tls(error: BaseException, host: str) -> EngineSetupError | None:

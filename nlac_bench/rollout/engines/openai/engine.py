@@ -99,15 +99,18 @@ class OpenAIEngine:
         self.retries = retries if retries is not None else Retries()
         self.max_reply_bytes = max_reply_bytes
         self._replied_tokens = 0
-        variable = "NLAC_BENCH_API_KEY" if base_url else "OPENAI_API_KEY"
+        variable = "OPENAI_API_KEY" if base_url is None else "NLAC_BENCH_API_KEY"
         self._key = api_key or os.environ.get(variable) or ""
         if not (self._key.isascii() and self._key.isprintable() and self._key == self._key.strip()):
             raise EngineSetupError(
                 f"the API key ({'api_key' if api_key else variable}) begins or ends with white space, or "
                 "contains a line break or a character outside ASCII, which an HTTP header cannot contain"
             )
-        address = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        read = read_address(address, "--base-url" if base_url else "OPENAI_BASE_URL")
+        if base_url is None:
+            given = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+            read = read_address(given, "OPENAI_BASE_URL")
+        else:
+            read = read_address(base_url, "--base-url")
         self._host = read.host
         if not self._key and base_url is None:
             raise EngineSetupError("no API key: set OPENAI_API_KEY, or use your own server with --base-url")
