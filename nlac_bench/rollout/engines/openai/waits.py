@@ -19,9 +19,11 @@ _SAID = re.compile(
     re.I,
 )
 _FIELD = re.compile(
-    r"retry[_-]?(?:after|delay|in)|reset[_-]?delay|wait[_-]?(?:time|seconds)|ratelimit-reset", re.I
+    r"retry[_-]?(?:after|delay|in)|reset[_-]?delay|wait[_-]?(?:time|seconds)|ratelimit-reset|estimated_time",
+    re.I,
 )
-_NONE_LEFT = re.compile(r"\br=0\s*;\s*t=(\d{1,9})\b")
+_NONE_LEFT = re.compile(r"\b(?:r=0\s*;\s*t|remaining=0\s*,\s*reset)=(\d{1,9})\b")
+_CHINESE = re.compile(rf"({_NUMBER})\s*(秒|分钟)后?")
 _EPOCH_S = 1_000_000_000
 """Larger numbers are a point in time, in seconds or milliseconds since 1970."""
 
@@ -32,7 +34,8 @@ def header_wait(headers: Mapping[str, str]) -> float | None:
     ``retry-after-ms`` and ``retry-after`` (RFC 9110) count first, also with a prefix (``x-``). Otherwise
     it is the latest reset of a limit of which nothing remains (``x-ratelimit-reset-requests: 6m0s``,
     ``anthropic-ratelimit-tokens-reset`` with a date, ``x-ratelimit-reset`` with milliseconds since 1970,
-    ``RateLimit: "default";r=0;t=30`` of draft-ietf-httpapi-ratelimit-headers).
+    ``RateLimit: "default";r=0;t=30`` of draft-ietf-httpapi-ratelimit-headers, or of its older versions
+    ``limit=100, remaining=0, reset=50``).
     """
     lower = {name.lower(): value for name, value in headers.items()}
 
@@ -49,7 +52,7 @@ def header_wait(headers: Mapping[str, str]) -> float | None:
     for name, value in lower.items():
         if "ratelimit" in name.replace("-", "").replace("_", "") and "reset" in name:
             left = lower.get(name.replace("reset", "remaining"), "0")
-            if left.strip() in ("0", "") and (wait := _moment(value)) is not None:
+            if _seconds(left) is None and (wait := _moment(value)) is not None:
                 waits.append(wait)
     return max(waits, default=None)
 
@@ -59,8 +62,10 @@ def asked_wait(body: object, message: str) -> float | None:
     named = _field(body, 200)
     if named is not None:
         return named
-    match = _SAID.search(message[:2000])
-    return duration(match[1]) if match else None
+    if match := _SAID.search(message[:2000]):
+        return duration(match[1])
+    match = _CHINESE.search(message[:2000])
+    return None if match is None else float(match[1]) * (60 if match[2] == "分钟" else 1)
 
 
 def duration(text: str) -> float | None:
