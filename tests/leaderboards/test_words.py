@@ -216,6 +216,8 @@ def test_entries_of_one_agent_are_named_by_the_settings_in_which_they_differ() -
     names = list(entry_names(made).values())
     assert names[:4] == ["nlac", "nlac (kl_coef=0.3)", "nlac (steps=10, lr=3e-05)", "nlac (world 1010)"]
     assert re.fullmatch(r"nlac \([0-9a-f]{6}\)", names[4]) and names[5] == "react"
+    alike = view(trained(won[1] * 9), trained(won[1] * 9, kl_coef=0.3))
+    assert [row.notes.rpartition("trial as ")[2] for row in alike.rows] == [r.name for r in alike.rows[::-1]]
     twice = entry_names([trained(won[1]), trained(won[2])]).values()  # nothing differs but the result
     assert len(set(twice)) == 2 and all(re.fullmatch(r"nlac \([0-9a-f]{6}\)", name) for name in twice)
 

@@ -1,5 +1,6 @@
 """Describes a board in words and numbers: what its page, its Markdown and its CSV print."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -288,4 +289,11 @@ class BoardView:
                 [each for each in row.not_told_apart if each in partners],
             )
         )
-        return RowView(row, self._names[one], better=better, tied=tied, worse=worse, untested=untested)
+        named = replace(row, notes=tuple(map(self._with_names, row.notes)))
+        return RowView(named, self._names[one], better=better, tied=tied, worse=worse, untested=untested)
+
+    def _with_names(self, note: str) -> str:
+        """Return ``note`` with the entries' names instead of their ids."""
+        for one, name in self._names.items():
+            note = note.replace(one, name)
+        return note
