@@ -10,8 +10,8 @@ import re
 _SPACE = r"\s{0,20}"  # bounded, so that the search takes linear time
 _MARKER = re.compile(
     # A tag or a special token that is named after calls of tools or functions.
-    r"(?i:<[/|｜]{0,2}(?:[\w.｜-]{1,30}[:_｜▁-])?(?:tool|function)s?[_▁-]?(?:call|code|prefix)[\w▁-]{0,40}[|｜]?>?)"
-    r"|\[/?TOOL_?CALLS?\]|```tool_c(?:ode|all)"
+    r"(?i:<[/|｜]{0,2}(?:[\w.｜-]{1,30}[:_｜▁-])?(?:tool|function)s?[_▁-]?(?:call|prefix)[\w▁-]{0,40}[|｜]?>?)"
+    r"|\[/?TOOL_?CALLS?\]|```tool_c(?:ode|all)|</?tool_code>"
     # Words of a format, with what follows them only in a call.
     r"|\bfunction call ?<\||\bfunctools\[|\bfunctions\.[\w-]{1,64}:\d{1,4}\s?[{<]|\bto=functions\.\w+"
     r"|\bto=[\w.-]{1,64}(?: \w{1,20})? ?<\|"
@@ -19,7 +19,8 @@ _MARKER = re.compile(
     rf'|^[ \t]{{0,20}}(?:\[{_SPACE})?\{{{_SPACE}(?:"type"{_SPACE}:{_SPACE}"function"{_SPACE},{_SPACE})?'
     rf'(?:"function"{_SPACE}:{_SPACE}\{{{_SPACE})?"(?:tool_)?name"{_SPACE}:{_SPACE}"[^"\n]{{1,200}}"'
     rf'{_SPACE},{_SPACE}"(?:parameters|arguments)"{_SPACE}:{_SPACE}"?\{{'
-    rf'|^[ \t]{{0,20}}\{{{_SPACE}"arguments"{_SPACE}:{_SPACE}\{{[^\n]{{0,400}}"name"{_SPACE}:'
+    rf'|^[ \t]{{0,20}}\{{{_SPACE}"arguments"{_SPACE}:{_SPACE}\{{[^\n]{{0,400}}\}}{_SPACE}'
+    rf',{_SPACE}"name"{_SPACE}:'
     # A line that begins with calls in Python, as Llama 3.2 and 4 write them: a bracket, a name, parameters.
     r"|^[ \t]{0,20}\[[A-Za-z_][\w.-]{0,63}\((?:[A-Za-z_]\w{0,63}=|\)[,\]](?!\())"
     # A tool's name on the first line and JSON on the second, as GLM-4 and Functionary write calls; Python

@@ -75,6 +75,7 @@ def asked(style: ChatPrompts) -> dict[str, Prompt]:
         ("Optimal: yes, no if they agree", None),
         ("Optimal: no, yes", None),
         ("Optimal: no yes", None),
+        ("Optimal: yes, no wait, it is wrong", None),
         ("Optimal: nope", None),
         ("Optimal: maybe", None),
         ("The action is optimal.", None),
@@ -116,6 +117,8 @@ def test_outcomes(written: str, outcome: str | None) -> None:
         ("Best: Candidate 2", 1),
         ("3) Best: 2", 1),
         ("Best: candidate 1 or 2", None),
+        ("Best: candidate 1 or candidate 2", None),
+        ("Best: candidate 1, candidate 2", None),
         ("Best: -1", None),
         ("Best: 1 or 2", None),
         ("Best: 1, 2", None),
@@ -233,6 +236,14 @@ def test_copies_of_a_prompt_are_unreadable() -> None:
         assert parse(below) is None and parse(f"1. {examples[role]}") is None, role
         other = [x if x.startswith(("Outcome", "Optimal")) else f"{x} Indeed." for x in lines]
         assert parse("\n".join(other)) is not None, role
+    for copy in (
+        "Reasoning:\nPrediction: <prediction>\nOutcome: success",
+        "Prediction:\n<what>\nOutcome: success",
+    ):
+        assert CHAT.parse_future(copy) is None
+    instead = next(line for line in examples["evaluator"].splitlines() if line.startswith("Instead"))
+    assert free.parse_critique(f"Why:\n{instead}\nOptimal: no") is None
+    assert free.parse_critique("Why:\nIt is rude.\nOptimal: no\nInstead:\ngreet") is not None
     call = '{"name": "tool_name", "arguments": {"argument": "value"}}'
     for said in ("what you say", "the one thing you do", call):
         assert f"Action: {said}" in PACKAGED.load("react_plain") + PACKAGED.load("react_tools")

@@ -661,6 +661,10 @@ def called(index: int | None, own: str | None, **function: Any) -> dict[str, Any
     [
         # Older versions of vLLM give each part of a call another id.
         [called(0, "a", name="get"), called(0, "b", arguments='{"id": '), called(0, "c", arguments="7}")],
+        # Others repeat id and name in each part, also in one without arguments or with all of them.
+        [called(0, "a", name="get", arguments='{"id": 7}'), called(0, "a", name="get", arguments="")],
+        [called(0, "a", name="get", arguments='{"id": 7}')] * 2,
+        [called(0, "", name="get", arguments='{"id": 7}'), called(0, "", name="get", arguments="")],
         # Others repeat the id, and number nothing.
         [called(None, "a", name="get", arguments=""), called(None, "a", name="get", arguments='{"id": '),
          called(None, "a", arguments="7}")],

@@ -16,9 +16,13 @@ import pytest
 
 from nlac_bench.rollout.engines.backoff import Retries
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling
+from nlac_bench.rollout.engines.openai.adapting import Adaptations
+from nlac_bench.rollout.engines.openai.complaint import Complaint
 from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
 from nlac_bench.rollout.engines.openai.failures import EngineSetupError
+from nlac_bench.rollout.engines.openai.quotation import unquoted, words_sent
 from tests.rollout.fault_server import FaultServer, Reply, completion
+from tests.timing import scans
 
 HABITS = [
     json.loads(line)
@@ -128,7 +132,15 @@ def test_a_prompt_that_leaves_less_room_gets_a_shorter_answer(habit: dict[str, A
         asked = body["max_tokens"]
         if prompt + asked <= context:
             return completion("hello")
-        lengths = {"N": context, "P": prompt, "M": asked, "T": prompt + asked, "p": 7000, "f": 476}
+        lengths = {
+            "N": context,
+            "P": prompt,
+            "M": asked,
+            "T": prompt + asked,
+            "p": 7000,
+            "f": 476,
+            "R": context - prompt,
+        }
         message = habit["body"]["error"]["message"].format(**lengths, I=context - asked)
         return 400, {"error": {"message": message}}, ""
 
@@ -157,17 +169,58 @@ def test_a_server_that_refuses_every_request_stops_the_run(habit: dict[str, Any]
         ask(lambda body: error(habit) if body.get("tools") else completion("hello"), tools=(TOOL,))
 
 
-@pytest.mark.parametrize("message", ["Invalid prompt: the text '{}' is refused", "Unsupported: {}"])
-def test_a_field_in_a_quotation_of_the_conversation_is_not_left_out(message: str) -> None:
-    said = "The game ends when you say 'stop'. The oven has a 'temperature' knob."
+SAID = (
+    "The game ends when you say 'stop'.\nThe oven has a 'temperature' knob; answer length at most 20 words."
+)
 
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"Invalid prompt: the text '{SAID}' is refused", f"Unsupported: {SAID!r}",
+        "Invalid prompt: " + SAID.replace("'", "\\'").replace("\n", "\\n"),
+        "Invalid messages: " + json.dumps([{"role": "user", "content": SAID}]),
+    ],
+)  # fmt: skip
+def test_a_field_in_a_quotation_of_the_conversation_is_not_changed(message: str) -> None:
     def answer(body: dict[str, Any]) -> Reply:
-        refused = {"error": {"message": message.format(said)}}
+        refused = {"error": {"message": message}}
         return (400, refused, "") if "oven" in json.dumps(body["messages"]) else completion("hello")
 
-    with pytest.raises(EngineError, match="The oven has a 'temperature' knob"), warnings.catch_warnings():
+    with pytest.raises(EngineError, match="The oven has a"), warnings.catch_warnings():
         warnings.simplefilter("error")  # no field is changed
-        ask(answer, {"role": "user", "content": said})
+        ask(answer, {"role": "user", "content": SAID})
+
+
+def test_a_field_beside_a_quotation_is_changed() -> None:
+    refused = {"error": {"message": f"Unsupported parameter: 'seed', sent with {SAID!r}"}}
+    sample, _, engine = ask(
+        lambda body: (400, refused, "") if "seed" in body else completion("hello"),
+        {"role": "user", "content": SAID},
+    )
+    assert sample.text == "hello" and engine.adapted == {"seed": "left out"}
+
+
+def test_quotations_are_found_in_long_conversations_in_time() -> None:
+    words = words_sent({"messages": [{"role": "user", "content": "abcdefghij" * 50_000}]})
+    message = "abcdefghi" * 300 + "x"
+    assert scans(lambda: [unquoted(message, words)], words) < 100
+
+
+@pytest.mark.parametrize(
+    ("message", "bound"),
+    [
+        ("Error code: 400 - The maximum tokens you requested exceeds the model limit of 256", "at most 256"),
+        ("max_tokens must be less than 512 for model gpt-4-0613", "at most 511"),
+        ("Invalid response length limit setting in plan 12", None),
+        ("The top_k of 300 is invalid; the output limit is unknown", None),
+    ],
+)
+def test_the_bound_of_an_answer_is_the_number_that_is_called_a_bound(message: str, bound: str | None) -> None:
+    complaint = Complaint(400, message)
+    adaptations = Adaptations()
+    adaptations.learn(complaint, {"model": "m", "messages": [], "max_tokens": 1024})
+    assert adaptations.changes == ({} if bound is None else {"max_tokens": bound})
 
 
 @of("not overflow")

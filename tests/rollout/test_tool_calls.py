@@ -198,6 +198,7 @@ def test_templates_that_are_refused_and_why() -> None:
         '<tool_call>{"name": "", "arguments": {}}</tool_call>',
         '<tool_call>{"name": "a"}' + "[" * 5000 + "</tool_call>",
         "<tool_call>" + "[" * 100_000 + "</tool_call>",
+        '{"function": {"name": "get"}, "input": {"id": 7}}',
         '{"name": "get", "input": {"id": "7"}}', '{"name": "get", "args": {}}', '{"name": "Lamp", "V": 5}',
         '<tool_call>{"name": "get", "arguments": {"id": 7</tool_call>'
         '<tool_call>{"name": "get", "arguments": {}}</tool_call>',
@@ -296,7 +297,8 @@ def test_markers_of_calls(text: str, marker: str | None) -> None:
         "```json\n{}\n```", "[get()](http://a.example/get)", "[see (a) and (b)]", "[note(s)]",
         'Here:\n{"id": "7"}', "Yes\n{name}", 'I found this\n{"id": "7"}', "The <code>get</code> tool",
         "[TOOLS] [CALL]", "5 <function", "", "<|prefix|>", 'Order\n{"id": 7}', ">>> get()", "a >>>b\n{c}",
-        '{"arguments": {"for": 1}}', "<|recipient|>all\nHello", "He replied to=all of us.",
+        '{"arguments": {"for": 1}}', '{"arguments": {"for": 1, "name": "Bob"}}', "<functionCode>",
+        "<|recipient|>all\nHello", "He replied to=all of us.",
     ],
 )  # fmt: skip
 def test_ordinary_speech_has_no_marker_of_a_call(text: str) -> None:

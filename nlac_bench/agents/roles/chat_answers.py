@@ -16,7 +16,8 @@ _BEGIN = rf"(?:[ \t]{{0,4}}\d{{1,2}}[.)])?{_EDGE}"  # the line may be numbered
 _START, _END = r"(?<![^\W_])", r"(?![^\W_])"  # of a word, which underscores may make bold
 _COLON = rf"{_MARK}{{0,4}}?:"
 _LABELS = "thought|action|prediction|reasoning|why|instead"
-_LABELLED = re.compile(rf"^{_BEGIN}(?:{_LABELS}){_COLON}[*_ \t]{{0,8}}(?:\n[ \t]{{0,8}})?(.*)$", re.I | re.M)
+_BELOW = rf"(?:\n[ \t]{{0,8}}(?!{_BEGIN}\w{{3,12}}{_COLON}))?"  # the value may stand below its label
+_LABELLED = re.compile(rf"^{_BEGIN}(?:{_LABELS}){_COLON}[*_ \t]{{0,8}}{_BELOW}(.*)$", re.I | re.M)
 _REASONED = re.compile(
     rf"^{_EDGE}reasoning{_COLON}[*_]{{0,3}}\s*(.*?)^({_EDGE}prediction{_COLON}.*)", re.I | re.M | re.S
 )
@@ -29,10 +30,11 @@ def _choice(label: str, values: str, before: str = "") -> re.Pattern[str]:
     return re.compile(rf"^{_BEGIN}{label}{_EDGE}{_START}{before}({values}){_END}(.*)$", re.I | re.M)
 
 
+_NOUN = r"(?:(?:candidate|action|option|number) )?"
 _OUTCOME = _choice("outcome", "success|failure")
 _OPTIMAL = _choice("optimal", "yes|no")
-_BEST = _choice("best", r"\d{1,2}", r"(?<!-)(?:(?:candidate|action|option|number) )?")
-_NO = r"no\b(?! (?!(?:if|when|unless|otherwise|else|or|and|in|for|depending)\b)\w)"  # but "no better action"
+_BEST = _choice("best", r"\d{1,2}", rf"(?<!-){_NOUN}")
+_NO = r"no\b(?! (?:\w{2,10}er|more|alternative|need|reason|change|correction|improvement)\b)"
 _OTHERS = {
     _OUTCOME: re.compile(r".*[^\W_]"),
     _OPTIMAL: re.compile(
@@ -40,7 +42,7 @@ _OTHERS = {
         rf"|.*(?<!yes[ -])\b(?:or|otherwise|else)\W{{1,4}}(?:yes|no){_END}|.*\b(?:yes|no) otherwise\b",
         re.I,
     ),
-    _BEST: re.compile(rf"{_EDGE}(?:or\b|and\b|to\b)?{_EDGE}\d", re.I),
+    _BEST: re.compile(rf"{_EDGE}(?:or\b|and\b|to\b)?{_EDGE}{_NOUN}\d", re.I),
 }
 """What may not follow a value on its line: another value (but "no, ask a yes or no question"), and after an
 outcome any word."""

@@ -1,6 +1,6 @@
 """The section on how well a language critic tells successful episodes from failed ones."""
 
-import itertools
+import math
 from collections.abc import Callable, Sequence
 
 from nlac_bench.agents.nlac.records import ProbeRecord
@@ -40,8 +40,9 @@ def critic_section(measurements: Sequence[Measurement]) -> Section | None:
     """
     rows: list[tuple[Cell, ...]] = []
     for each in measurements:
-        readings = itertools.groupby(read_probes(each.own.run.path), key=lambda reading: reading.iteration)
-        by_iteration = {iteration: list(group) for iteration, group in readings}
+        by_iteration: dict[int, list[ProbeRecord]] = {}
+        for reading in read_probes(each.own.run.path):
+            by_iteration.setdefault(reading.iteration, []).append(reading)
         steps = {row["iteration"]: row["gradient_steps_total"] for row in rows_of(each.own.run, "validation")}
         shown = [iteration for iteration in by_iteration if iteration in steps]
         if len(measurements) > 1:
@@ -64,7 +65,7 @@ def _areas(readings: Sequence[ProbeRecord]) -> tuple[Cell, ...]:
 def _area(
     readings: Sequence[ProbeRecord], score_of: Callable[[ProbeRecord], float | None]
 ) -> tuple[Cell, Cell]:
-    scored = [(score, r) for r in readings if (score := score_of(r)) is not None]
+    scored = [(score, r) for r in readings if (score := score_of(r)) is not None and math.isfinite(score)]
     scores, labels = [score for score, _ in scored], [bool(r.success) for _, r in scored]
     interval = auc_interval(scores, labels, [r.task for _, r in scored])
     return auc(scores, labels), None if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"

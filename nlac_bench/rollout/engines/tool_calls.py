@@ -183,9 +183,12 @@ def _json_call(value: Any) -> Call:
         raise TypeError(value)
     inner = value["function"] if isinstance(value.get("function"), dict) else value
     name = inner["name"] if "name" in inner else inner["tool_name"]
-    if not {"arguments", "parameters"} & set(inner) and set(inner) - {"name", "tool_name", "id", "type"}:
+    for key in ("arguments", "parameters"):
+        if key in inner or key in value:
+            return name, inner.get(key, value.get(key))
+    if {*inner, *value} - {"name", "tool_name", "id", "type", "function"}:
         raise ValueError("arguments under another name would be lost")
-    return name, inner.get("arguments", inner.get("parameters", {}))
+    return name, {}
 
 
 def _body(match: re.Match[str], types: Types) -> list[Call]:
@@ -334,7 +337,7 @@ _INVOKE_PARAMETER = re.compile(
     r"(?P<end></(?:｜DSML｜)?parameter>|\Z)",
     re.DOTALL,
 )
-_RECIPIENT = re.compile(r"\bto=[\w.-]{1,64}\s?$")
+_RECIPIENT = re.compile(r"\bto=(?:functions|browser|python|container)\b[\w.-]{0,64}\s?$")
 _END = r"(?:<\|(?:eom_id|eom|eot|eot_id|im_end|end|end_of_text|endoftext)\|>|</s>|<｜end▁of▁sentence｜>)*"
 _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     (re.compile(pattern, re.DOTALL), reader)

@@ -9,10 +9,12 @@ import json
 import re
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from nlac_bench.rollout.engines.openai.complaint import Complaint
-from nlac_bench.rollout.engines.openai.naming import named, numbers_below, speaks_of_answer, words_sent
+from nlac_bench.rollout.engines.openai.naming import named, speaks_of_answer, stated_bound
+from nlac_bench.rollout.engines.openai.quotation import unquoted, words_sent
 
 KEPT = ("model", "messages", "prompt", "tools")
 """Fields that are never left out: without them, the request would be another one."""
@@ -162,24 +164,19 @@ class Adaptations:
         if not sent.get("stream") and "stream" not in self._dropped and _STREAM.search(message):
             return self._ask_for_a_stream()
         echoed = {key for message in sent.get("messages", ()) for key in _keys(message) if ECHOED.search(key)}
-        if (names := named(complaint, echoed, "")) and not _DEMANDED.search(message):
+        if (names := named(complaint, echoed)) and not _DEMANDED.search(message):
             self._without |= set(names)
             return "; ".join(self._did(f"messages.{name}", "left out") for name in names)
         fields = [name for name in sent if name not in KEPT]
-        names = named(complaint, fields, words_sent(sent)) or self._of_answer(message, sent)
+        plain = replace(complaint, message=unquoted(message, words_sent(sent)))
+        names = named(plain, fields) or _of_answer(plain.message, sent)
         if not names and self._system_refused(complaint, sent):
             return self._merge_system()
         if not names:
             return None
         if len(names) > 1 and _TOGETHER.search(message):
             names = [name for name in names if name != "temperature"][:1]
-        return "; ".join(self._change(name, complaint, sent) for name in names)
-
-    def _of_answer(self, message: str, sent: Mapping[str, Any]) -> list[str]:
-        """Return the field of the answer's length if the message bounds that length without its name."""
-        lengths = [name for name in _OTHER_NAME if name in sent]
-        bounds = _BOUND.search(message) and numbers_below(message, sent[lengths[0]]) if lengths else []
-        return lengths if bounds and speaks_of_answer(message) else []
+        return "; ".join(self._change(name, plain, sent) for name in names)
 
     def _change(self, name: str, complaint: Complaint, sent: Mapping[str, Any]) -> str:
         value, message = sent[name], complaint.message
@@ -193,7 +190,7 @@ class Adaptations:
             numbers = [float(number) for number in _NUMBER.findall(plain)]
             below = [number for number in numbers if 0 < number < value]
             if name in _OTHER_NAME and below and name not in self._most:
-                bound = int(max(below))
+                bound = stated_bound(plain, value) or int(max(below))
                 excluded = re.search(
                     rf"(?:lower|less|smaller|fewer) than {bound}\b|\b{bound} \(exclusive", plain
                 )
@@ -248,6 +245,13 @@ class Adaptations:
                 or re.search(r"roles? must alternate", text, re.I)
             )
         )
+
+
+def _of_answer(message: str, sent: Mapping[str, Any]) -> list[str]:
+    """Return the field of the answer's length if the message bounds that length without its name."""
+    lengths = [name for name in _OTHER_NAME if name in sent]
+    bounded = lengths and speaks_of_answer(message) and stated_bound(message, sent[lengths[0]]) is not None
+    return lengths if bounded else []
 
 
 def _keys(message: Mapping[str, Any]) -> set[str]:

@@ -42,7 +42,7 @@ _PROSE = re.compile(rb"\s*[A-Za-z][^{]{0,2000}$", re.S)
 _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)", re.I)
 _TOOLS = re.compile(r"\b(?:tools?|functions?)\b", re.I)
 _TOOLS_REFUSED = re.compile(
-    r"\btools?\b.{0,40}\b(?:requires?|not supported|unsupported|disabled)"
+    r"\btools param requires\b|\btools?\b.{0,20}\b(?:not supported|unsupported|disabled)"
     r"|\b(?:not|n['o]?t) support\w*\b.{0,20}\b(?:tools?|function)",
     re.I,
 )
@@ -124,6 +124,8 @@ class Client:
                     continue
                 if error.meaning == "setup" and self._another_route(error):
                     continue
+                if error.meaning == "setup" and not error.complaint.status and any(self._answered.values()):
+                    error.meaning = "server"  # it has answered, so the words are about something else
                 self._refuse_tools(error, sent)
                 if (
                     error.meaning == "refused"

@@ -189,6 +189,7 @@ class OpenAIEngine:
     async def _sample_within_context(self, request: SampleRequest) -> list[Sample]:
         """Return at least one sample; an answer that would not fit is requested again with the room left."""
         full = tokens = request.sampling.max_tokens
+        cut: Finish
         for _ in range(_MOST_ROUNDS):
             try:
                 samples = await self._sample_once(request, tokens)
@@ -201,14 +202,15 @@ class OpenAIEngine:
                 )
                 return [malformed_call(str(call))]
             except AnswerCut:
-                return [Sample("", "length") for _ in range(request.n)]
+                cut = "length" if tokens == full else "context_overflow"
+                return [Sample("", cut) for _ in range(request.n)]
             except ContextOverflow as overflow:
                 room = room_left(str(overflow), tokens)
                 if room is None or not 0 < room < tokens:
                     break
                 tokens = room
             else:
-                cut: Finish = "length" if tokens == full else "context_overflow"
+                cut = "length" if tokens == full else "context_overflow"
                 return [replace(s, finish=cut) if s.finish == "length" else s for s in samples]
         return [Sample("", "context_overflow") for _ in range(request.n)]
 

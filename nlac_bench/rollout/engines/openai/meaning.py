@@ -106,8 +106,8 @@ _OF_INPUT = re.compile(
 )  # fmt: skip
 # "max_tokens must be less than or equal to 512", but not "inputs tokens + max_new_tokens must be <= 4096".
 _BOUND_OF_OUTPUT = re.compile(
-    rf"(?<!\+ )(?<!plus )(?<!and )\b(?:{_OUTPUT})\W{{1,3}}(?:value )?(?:must|should|has to|can) (?:be|not)\b"
-    r".{0,30}?(?:<|\b(?:less|at most|more|exceed|greater|between|in|within)\b)",
+    rf"(?<!\+)(?<!\+ )(?<!plus )(?<!and )\b(?:{_OUTPUT})\W{{1,3}}(?:value )?(?:must|should|has to|can) "
+    r"(?:be|not)\b.{0,30}?(?:<|\b(?:less|at most|more|exceed|greater|between|in|within)\b)",
     re.I,
 )
 _CUT = re.compile(r"\b(?:max_tokens|output limit)\b[^.]{0,40}\bwas reached", re.I)
@@ -153,7 +153,7 @@ _ACCOUNT = re.compile(
 # Groq, Gemini, Ollama, llama.cpp and Bedrock, of a call that the model wrote.
 MALFORMED_CALL = re.compile(
     r"\btool use failed|\bmalformed[_ ](?:function|tool)[_ ]call"
-    r"|\bfailed to (?:call|generate) (?:a |the )?(?:function|tool)"
+    r"|\bfailed to (?:call a function|generate (?:a )?(?:tool|function)[_ ]calls?)"
     r"|\boutput parse failed|\bfailed to parse input at pos|\binvalid sequence as part of tool ?use"
     r"|\b(?:error|fail\w*|unable|could not)\b.{0,20}\bpars\w+ (?:the |a )?(?:tool|function)[_ ]calls?\b",
     re.I,
@@ -161,7 +161,7 @@ MALFORMED_CALL = re.compile(
 # Gateways and LM Studio say so with status 200.
 _NO_RIGHT = re.compile(
     r"\bnot authenticated|\bunauthori[sz]ed|\bauthentication (?:failed|error|required)|\bunexpected endpoint"
-    r"|\b(?:invalid|incorrect|missing|no) (?:api[ _-]?)?key\b",
+    r"|\b(?:invalid|incorrect|missing|no) (?:api|access)[ _-]?(?:key|token)\b",
     re.I,
 )
 _OF_PROMPT = re.compile(r"\b(?:context|prompt|input)\b")
@@ -229,14 +229,19 @@ def says_overflow(complaint: Complaint) -> bool:
     message = re.sub(r"[`'\"*]", "", complaint.message)
     if _NO_ROOM.search(message):
         return True
-    if _TIME_OR_MEMORY.search(message) or _BOUND_OF_OUTPUT.search(message):
+    numbers = set(_COUNT.findall(message))
+    if _TIME_OR_MEMORY.search(message):
+        return False
+    if _BOUND_OF_OUTPUT.search(message) and len(numbers) <= 2:  # the bound and what was asked for
         return False
     if _of_other_field(complaint) or not all(words.search(message) for words in _SPEAKS):
         return False
-    if _ONLY_OUTPUT.search(message) and not _OF_INPUT.search(re.sub(_OUTPUT, "", message, flags=re.I)):
-        return False  # the answer's own limit
+    rest = re.sub(_OUTPUT, "", message, flags=re.I)
+    output_only = _ONLY_OUTPUT.search(message) and not _OF_INPUT.search(rest)  # the answer's own limit
     if complaint.status >= 500:
-        return len(_COUNT.findall(message)) >= 2 or bool(_EXCESS_OF_CONTEXT.search(message))
+        return len(numbers) >= 2 or bool(not output_only and _EXCESS_OF_CONTEXT.search(message))
+    if output_only:
+        return False
     return not (
         re.search(r"\btoo small\b|\bminimum\b", message, re.I) and not _EXCESS_OF_CONTEXT.search(message)
     )

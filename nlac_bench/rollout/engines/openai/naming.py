@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from nlac_bench.rollout.engines.openai.complaint import Complaint
 
@@ -33,21 +32,16 @@ _ANSWER_LENGTH = re.compile(
     r"|\b(?:output|completion|response|answer|generation) (?:tokens|length|limit)\b",
     re.I,
 )
-_QUOTATION = 20
-"""Number of letters from which text that also stands in the conversation is taken for a quotation of it."""
+_STATED_BOUND = re.compile(
+    r"(?:at most|up to|no more than|<=|<(?= )|≤|(?:less|lower|smaller|fewer) than(?: or equal to)?"
+    r"|less or equal to|(?:limit|maximum|limited) (?:is|of|to|:)|exceeds? (?:the )?(?:limit|maximum)(?: of)?"
+    r"|exceeds? (?:the )?(?:\w+ ){0,3}limit of)\W{0,3}(\d[\d,]{0,9})(?:\.0)?(?![\w.]*\d)",
+    re.I,
+)
 
 
-def words_sent(sent: Mapping[str, Any]) -> str:
-    """Return the text of the conversation in ``sent``."""
-    return "\n".join(str(message.get("content") or "") for message in sent.get("messages", ()))
-
-
-def named(complaint: Complaint, fields: Iterable[str], quotable: str) -> list[str]:
-    """Return those of ``fields`` that the complaint is about.
-
-    Args:
-        quotable: the text of the conversation, which a server may quote; a field in a quotation is not meant.
-    """
+def named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
+    """Return those of ``fields`` that the complaint is about."""
     fields = list(fields)
     spellings = {name: _spellings(name) for name in fields}
     last = {re.split(r"[.\[]", param.rstrip("]"))[-1].strip("'\" ").lower() for param in complaint.params}
@@ -56,23 +50,8 @@ def named(complaint: Complaint, fields: Iterable[str], quotable: str) -> list[st
     if parameters:
         return parameters
     # "Unsupported parameter: 'max_tokens' …. Use 'max_completion_tokens' instead": the request has the first.
-    message = _unquoted(_KNOWN_NAMES.sub("", complaint.message), quotable)
+    message = _KNOWN_NAMES.sub("", complaint.message)
     return [name for name in fields if any(_mentioned(each, message) for each in spellings[name])]
-
-
-def _unquoted(message: str, quotable: str) -> str:
-    """Return ``message`` without what it quotes of ``quotable``, in pieces of some length."""
-    kept, place = [], 0
-    while place < len(message):
-        length = _QUOTATION
-        if message[place : place + length] in quotable and place + length <= len(message):
-            while message[place : place + length + 1] in quotable and place + length < len(message):
-                length += 1
-            place += length
-        else:
-            kept.append(message[place])
-            place += 1
-    return "".join(kept)
 
 
 def _mentioned(name: str, message: str) -> bool:
@@ -110,7 +89,7 @@ def speaks_of_answer(message: str) -> bool:
     return _ANSWER_LENGTH.search(message) is not None
 
 
-def numbers_below(message: str, most: float) -> list[int]:
-    """Return the whole numbers in ``message`` from 1 to ``most``, which is not one of them."""
-    found = map(int, re.findall(r"(?<![\w.,])\d{1,7}(?![\w.,]\d)", message))
-    return [number for number in found if 0 < number < most]
+def stated_bound(message: str, below: float) -> int | None:
+    """Return the number below ``below`` that ``message`` calls a limit ("at most 512"); None without one."""
+    found = [int(number.replace(",", "")) for number in _STATED_BOUND.findall(message)]
+    return max((number for number in found if 0 < number < below), default=None)

@@ -11,13 +11,14 @@ from itertools import combinations
 _COUNT = re.compile(r"\d[\d,]{1,11}")
 _LIMIT = re.compile(
     r"(?:maximum|max|available)?\s*(?:context|model)\s*(?:length|len|window|size)\s*"
-    r"(?:is|of|:|=|\()\s*(?:only )?\(?(\d[\d,]{0,11})"
+    r"(?:is|of|:|=|\()?\s*(?:only )?\(?(\d[\d,]{0,11})"
     r"|must be <= ?(\d[\d,]{0,11})|(?:limit|maximum) (?:is|of) (\d[\d,]{0,11})",
     re.I,
 )
 _PROMPT = re.compile(
     r"(\d[\d,]{0,11}) (?:tokens )?(?:in|from) (?:the |your )?(?:input |prompt )?(?:messages|prompt)"
-    r"|(?:has|contains)(?: at least)? (\d[\d,]{0,11}) (?:input )?tokens|(\d[\d,]{0,11}) inputs? tokens",
+    r"|(?:has|contains)(?: at least)? (\d[\d,]{0,11}) (?:input )?tokens|(\d[\d,]{0,11}) inputs? tokens"
+    r"|(?:prompt|input)[_ ]tokens?\W{1,3}(\d[\d,]{0,11})",
     re.I,
 )
 _TOTAL = re.compile(r"\btotal\b|\brequested\b|\breceived\b|\bsum\b", re.I)

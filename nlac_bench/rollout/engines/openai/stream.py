@@ -155,8 +155,7 @@ def _merge_calls(calls: list[Any], parts: list[Any]) -> None:
             same = next((call for call in made if call.get("index") == index), None)
             # Gemini and Ollama number every call of a message 0, but give each a name and an id of its own.
             # Older versions of vLLM give each part of one call another id.
-            another = own and same is not None and same.get("id") not in (None, "", own)
-            if same is not None and named and (another or _is_complete(same)):
+            if same is not None and named and _begins_another(part, same):
                 same = None
         elif own:
             same = next((call for call in made if call.get("id") == own), None)
@@ -165,10 +164,25 @@ def _merge_calls(calls: list[Any], parts: list[Any]) -> None:
         if same is None:
             same = {}
             calls.append(same)
+        elif own and _arguments(part) and _arguments(part) == _arguments(same) and _is_complete(same):
+            continue  # the whole call again
         _merge(same, part)
 
 
-def _is_complete(call: dict[str, Any]) -> bool:
-    """Return whether a call's arguments are a whole JSON object, so that a further name begins another."""
+def _begins_another(part: dict[str, Any], call: dict[str, Any]) -> bool:
+    """Return whether ``part``, which has a name, is not a part of ``call`` although the index is the same."""
+    own, known = part.get("id"), call.get("id")
+    if own and known:
+        return bool(own != known)
+    return _arguments(part).lstrip().startswith("{") and _is_complete(call)
+
+
+def _arguments(call: dict[str, Any]) -> str:
     arguments = (call.get("function") or {}).get("arguments")
-    return isinstance(arguments, str) and arguments.strip().startswith("{") and _is_json(arguments)
+    return arguments if isinstance(arguments, str) else ""
+
+
+def _is_complete(call: dict[str, Any]) -> bool:
+    """Return whether the arguments of a call are a whole JSON object."""
+    arguments = _arguments(call).strip()
+    return arguments.startswith("{") and arguments.endswith("}") and _is_json(arguments)

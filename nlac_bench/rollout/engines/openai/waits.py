@@ -23,7 +23,7 @@ _FIELD = re.compile(
     re.I,
 )
 _NONE_LEFT = re.compile(r"\b(?:r=0\s*;\s*t|remaining=0\s*,\s*reset)=(\d{1,9})\b")
-_CHINESE = re.compile(rf"({_NUMBER})\s*(秒|分钟)后?")
+_CHINESE = re.compile(rf"(?<![每\d.])({_NUMBER})\s*(秒|分钟)后")
 _EPOCH_S = 1_000_000_000
 """Larger numbers are a point in time, in seconds or milliseconds since 1970."""
 
@@ -52,9 +52,15 @@ def header_wait(headers: Mapping[str, str]) -> float | None:
     for name, value in lower.items():
         if "ratelimit" in name.replace("-", "").replace("_", "") and "reset" in name:
             left = lower.get(name.replace("reset", "remaining"), "0")
-            if _seconds(left) is None and (wait := _moment(value)) is not None:
+            if _none_left(left) and (wait := _moment(value)) is not None:
                 waits.append(wait)
     return max(waits, default=None)
+
+
+def _none_left(remaining: str) -> bool:
+    """Return whether a header says that nothing remains of a limit: 0, 0.0, -1 or nothing at all."""
+    number = re.match(r"-?[\d,]+(?:\.\d+)?", remaining.strip())
+    return not remaining.strip() or (number is not None and float(number[0].replace(",", "")) <= 0)
 
 
 def asked_wait(body: object, message: str) -> float | None:
