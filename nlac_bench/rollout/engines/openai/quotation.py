@@ -9,7 +9,7 @@ _SHORTEST = 20
 """Number of letters from which equal text is taken for a quotation."""
 _STEP = _SHORTEST // 2
 """A quotation contains a whole piece of the message of this length, at a multiple of this length."""
-_MOST_LETTERS, _MOST_PLACES = 2000, 3
+_MOST_LETTERS, _MOST_PLACES = 4000, 3
 _SPACE = re.compile(r"(?:\s|\\[nrt])+")
 _ESCAPED = re.compile(r"\\(.)", re.S)
 _LETTER = re.compile(rf"{_SPACE.pattern}|\\?.", re.S)
