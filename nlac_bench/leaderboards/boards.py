@@ -30,6 +30,8 @@ class BoardRow:
     better_than: tuple[str, ...] = ()
     not_told_apart: tuple[str, ...] = ()
     worse_than: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
+    """Entries that played other worlds."""
     floor_note: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -200,6 +202,7 @@ def _board(
     pairs = all_pairs(ranked)
     index = {entry.entry_id: i for i, entry in enumerate(ranked)}
     won = [(index[p.winner], index[p.b if p.winner == p.a else p.a]) for p in pairs if p.winner is not None]
+    untested = {(index[p.a], index[p.b]) for p in pairs if not p.tested}
     floors = [entry for entry in pinned if entry.standing == "floor"]
     return Board(
         board_id=any_of.board_id,
@@ -211,9 +214,12 @@ def _board(
                 place,
                 better_than=tuple(e.entry_id for j, e in enumerate(ranked) if (i, j) in won),
                 not_told_apart=tuple(
-                    e.entry_id for j, e in enumerate(ranked) if i != j and not {(i, j), (j, i)} & {*won}
+                    e.entry_id
+                    for j, e in enumerate(ranked)
+                    if i != j and not {(i, j), (j, i)} & {*won, *untested}
                 ),
                 worse_than=tuple(e.entry_id for j, e in enumerate(ranked) if (j, i) in won),
+                untested=tuple(e.entry_id for j, e in enumerate(ranked) if {(i, j), (j, i)} & untested),
                 floor_note=floor_note(entry, floors),
                 notes=tuple(_notes(entry, alike)),
             )

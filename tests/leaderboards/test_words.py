@@ -237,6 +237,8 @@ def test_models_that_played_different_worlds_have_no_verdict() -> None:
     three = view(best, worst, trained([False] * 20, [1008]))  # only one pair is tested: no correction
     assert {pair.p_holm for pair in three.pairs} == {same.pairs[0].p_holm, "–"}
     assert "Of 1 pair of entries that played the same world, 1 is told apart." in three.verdict
+    pairs = view(*(trained([True] * n + [False] * (20 - n), [1008 + n % 2]) for n in (8, 9, 10, 11)))
+    assert [(len(row.tied), len(row.untested)) for row in pairs.rows] == [(1, 2)] * 4
     assert three.answer[1].value == "Yes" and three.answer[1].note.endswith(
         "; the other entry played other worlds"
     )

@@ -336,6 +336,7 @@ TO_GET = "<|channel|>commentary to=functions.get <|constrain|>json<|message|>{}"
         (f"{ANALYSIS}<|channel|>commentary<|message|>I look.<|end|><|start|>assistant{TO_GET}",
          "<think>\nWe need it.\n</think>\n\nI look.", True),
         ("<|channel|>analysis to=functions.get<|message|>{}<|call|>", "", True),
+        ("<|start|>assistant to=python<|channel|>analysis<|message|>print(1)<|call|>",) * 2 + (False,),
         (f"{ANALYSIS} to=functions.get<|channel|>commentary <|constrain|>json<|message|>{{}}<|call|>",
          "<think>\nWe need it.\n</think>", True),
         (f"<|channel|>analysis<|message|>Perhaps {WRITTEN}<|end|>{TO_GET[:-1]}",

@@ -14,7 +14,10 @@ def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
     Returns:
         None if all labels are the same.
     """
-    scores_N, labels_N = np.asarray(scores, float), np.asarray(labels, bool)
+    return _area(np.asarray(scores, float), np.asarray(labels, bool))
+
+
+def _area(scores_N: NDArray[np.float64], labels_N: NDArray[np.bool_]) -> float | None:
     won: NDArray[np.float64] = scores_N[labels_N]
     lost: NDArray[np.float64] = scores_N[~labels_N]
     if not len(won) or not len(lost):
@@ -41,7 +44,7 @@ def auc_interval(
     scores_N, labels_N = np.asarray(scores, float), np.asarray(labels, bool)
     for _ in range(_RESAMPLES):
         rows = np.concatenate([members[j] for j in rng.integers(len(names), size=len(names))])
-        area = auc(scores_N[rows].tolist(), labels_N[rows].tolist())
+        area = _area(scores_N[rows], labels_N[rows])
         areas += [] if area is None else [area]
     low, high = np.quantile(areas, [0.025, 0.975])
     return float(low), float(high)

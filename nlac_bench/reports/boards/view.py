@@ -279,15 +279,9 @@ class BoardView:
 
     def _row(self, row: BoardRow) -> RowView:
         one = row.entry.entry_id
-        partners = {pair.b if pair.a == one else pair.a for pair in self.board.pairs if not pair.tested}
         better, tied, worse, untested = (
             relations(self.board, self._names, one, others)
-            for others in (
-                row.better_than,
-                [each for each in row.not_told_apart if each not in partners],
-                row.worse_than,
-                [each for each in row.not_told_apart if each in partners],
-            )
+            for others in (row.better_than, row.not_told_apart, row.worse_than, row.untested)
         )
         named = replace(row, notes=tuple(map(self._with_names, row.notes)))
         return RowView(named, self._names[one], better=better, tied=tied, worse=worse, untested=untested)

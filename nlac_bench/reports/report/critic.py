@@ -1,7 +1,7 @@
 """The section on how well a language critic tells successful episodes from failed ones."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from nlac_bench.agents.nlac.records import ProbeRecord
 from nlac_bench.agents.roles.auc import auc, auc_interval
@@ -59,27 +59,25 @@ def critic_section(measurements: Sequence[Measurement]) -> Section | None:
 
 def _areas(readings: Sequence[ProbeRecord]) -> tuple[Cell, ...]:
     known = [reading for reading in readings if reading.success is not None]
-    return len(known), *_area(known, _verdict), *_area(known, _prediction)
+    verdicts = [_graded(r.optimal_probability, r.optimal) for r in known]
+    predictions = [
+        _graded(r.success_probability, None if r.predicted is None else r.predicted == "success")
+        for r in known
+    ]
+    return len(known), *_area(known, verdicts), *_area(known, predictions)
 
 
-def _area(
-    readings: Sequence[ProbeRecord], score_of: Callable[[ProbeRecord], float | None]
-) -> tuple[Cell, Cell]:
-    scored = [(score, r) for r in readings if (score := score_of(r)) is not None and math.isfinite(score)]
+def _graded(probability: float | None, said: bool | None) -> float | None:
+    """Return the probability of a yes, or the word as a number where the model wrote it freely."""
+    return probability if probability is not None or said is None else float(said)
+
+
+def _area(readings: Sequence[ProbeRecord], graded: Sequence[float | None]) -> tuple[Cell, Cell]:
+    scored = [
+        (score, reading)
+        for score, reading in zip(graded, readings, strict=True)
+        if score is not None and math.isfinite(score)
+    ]
     scores, labels = [score for score, _ in scored], [bool(r.success) for _, r in scored]
     interval = auc_interval(scores, labels, [r.task for _, r in scored])
     return auc(scores, labels), None if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
-
-
-def _verdict(reading: ProbeRecord) -> float | None:
-    """Return P("yes"), or the verdict as a number."""
-    if reading.optimal_probability is not None or reading.optimal is None:
-        return reading.optimal_probability
-    return float(reading.optimal)
-
-
-def _prediction(reading: ProbeRecord) -> float | None:
-    """Return P("success"), or the predicted outcome as a number."""
-    if reading.success_probability is not None or reading.predicted is None:
-        return reading.success_probability
-    return float(reading.predicted == "success")

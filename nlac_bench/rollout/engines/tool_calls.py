@@ -106,16 +106,25 @@ def _with_think_tags(text: str) -> str:
             said, rest = text, ""
         if said.lstrip().startswith(begin) or (ended and begin not in said):  # the prompt may have begun it
             return _thought(said.lstrip().removeprefix(begin), rest.lstrip())
-    thoughts = [each["said"].strip() for each in _CHANNEL.finditer(text) if each["name"] == "analysis"]
+    thoughts = [
+        each["said"].strip()
+        for each in _CHANNEL.finditer(text)
+        if each["name"] == "analysis" and not _calls(each)
+    ]
     rest = _CHANNEL.sub(_said_aloud, text)
     return _thought("\n".join(thoughts), rest) if thoughts else rest
 
 
 def _said_aloud(channel: re.Match[str]) -> str:
-    """Return what a channel of gpt-oss says; a call's header may begin before its channel, and stays."""
-    if _RECIPIENT.search(channel.string[: channel.start()][-80:]):
+    """Return what a channel of gpt-oss says; a call stays as it is."""
+    if _calls(channel):
         return channel[0]
     return "" if channel["name"] == "analysis" else channel["said"]
+
+
+def _calls(channel: re.Match[str]) -> bool:
+    """Return whether a channel is a call whose recipient stands before the channel."""
+    return _RECIPIENT.search(channel.string[: channel.start()][-80:]) is not None
 
 
 def _thought(said: str, rest: str) -> str:

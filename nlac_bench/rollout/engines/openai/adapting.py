@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from nlac_bench.rollout.engines.openai.complaint import Complaint
-from nlac_bench.rollout.engines.openai.naming import named, speaks_of_answer, stated_bound
+from nlac_bench.rollout.engines.openai.naming import bounds_answer, named, stated_bound
 from nlac_bench.rollout.engines.openai.quotation import unquoted, words_sent
 
 KEPT = ("model", "messages", "prompt", "tools")
@@ -249,9 +249,7 @@ class Adaptations:
 
 def _of_answer(message: str, sent: Mapping[str, Any]) -> list[str]:
     """Return the field of the answer's length if the message bounds that length without its name."""
-    lengths = [name for name in _OTHER_NAME if name in sent]
-    bounded = lengths and speaks_of_answer(message) and stated_bound(message, sent[lengths[0]]) is not None
-    return lengths if bounded else []
+    return [name for name in _OTHER_NAME if name in sent and bounds_answer(message, sent[name])]
 
 
 def _keys(message: Mapping[str, Any]) -> set[str]:

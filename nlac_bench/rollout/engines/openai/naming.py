@@ -84,9 +84,9 @@ def _camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-def speaks_of_answer(message: str) -> bool:
-    """Return whether ``message`` speaks of the answer's length."""
-    return _ANSWER_LENGTH.search(message) is not None
+def bounds_answer(message: str, below: float) -> bool:
+    """Return whether ``message`` states a bound below ``below`` of the answer's length, in prose."""
+    return _ANSWER_LENGTH.search(message) is not None and stated_bound(message, below) is not None
 
 
 def stated_bound(message: str, below: float) -> int | None:
