@@ -195,6 +195,9 @@ def test_calls_in_reacts_form_are_not_said_to_the_user(written: str) -> None:
         "Action: **<the action>**",
         "Action: `<the action>`.",
         "Action: {action}",
+        "Action: [action]",
+        "Action: **[Your next action here]**",
+        "Action: the one action",
         "It is rude.",
     ],
 )
@@ -203,8 +206,12 @@ def test_without_an_action_nothing_is_refined(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "action", ["[rock]", "**[rock]**", "{1, 2}", '{"name": "get", "arguments": {}}', "<5 m"]
-)
+    "action",
+    [
+        "[rock]", "[your new order]", "[next]", "Is your action rude?", "**[rock]**", "{1, 2}", "<5 m",
+        '{"name": "get", "arguments": {}}',
+    ],
+)  # fmt: skip
 def test_actions_in_brackets_are_no_placeholders(action: str) -> None:
     assert CHAT.parse_refined(f"Thought: so\nAction: {action}") is not None
 

@@ -24,6 +24,9 @@ _REASONED = re.compile(
 _THOUGHT = re.compile(rf"^{_EDGE}thought{_COLON}[*_]{{0,3}}\s*", re.I | re.M)
 _PLACEHOLDER = re.compile(r"[^\w\n<{[]{0,12}(?:<[^<>]*>|\{[a-z_ ]+\}|…|\.{3})[^\w\n>}\]]{0,12}", re.I)
 """``<the action>`` or ``{action}``, also in bold or quoted. Environments have actions such as ``[rock]``."""
+_NAMES = {"action", "thought", "reason", "prediction"}
+_ABOUT = {"a", "an", "better", "here", "my", "new", "next", "one", "other", "the", "this", "your"}
+"""Words beside a label's name in a value that describes itself: "your action here", "[action]"."""
 
 
 def _choice(label: str, values: str, before: str = "") -> re.Pattern[str]:
@@ -96,10 +99,15 @@ def values(text: str) -> set[str]:
 
 
 def copies(text: str, prompts: Iterable[str]) -> bool:
-    """Return whether a labelled line of ``text`` has a value of ``prompts``, or is a placeholder ``<…>``."""
+    """Return whether a labelled line of ``text`` has a value of ``prompts``, or a placeholder for one."""
     found: Sequence[str] = _LABELLED.findall(text)
     known = set(prompts)
-    return any(_plain(value) in known or _PLACEHOLDER.fullmatch(value.strip()) for value in found)
+    return any(_plain(value) in known or _stands_for_a_value(value) for value in found)
+
+
+def _stands_for_a_value(text: str) -> bool:
+    words = set(_plain(text).split())
+    return bool((words & _NAMES and words <= _NAMES | _ABOUT) or _PLACEHOLDER.fullmatch(text.strip()))
 
 
 def _plain(text: str) -> str:
