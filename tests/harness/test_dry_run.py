@@ -143,6 +143,16 @@ def test_a_served_model_takes_the_stated_seconds_a_call() -> None:
     found = estimate.estimate_of(config(agent="react", model="m", base_url=SERVER, limit=3, concurrency=1))
     assert found.seconds_here == pytest.approx(3 * (found.turns_per_episode or 0) * estimate.SECONDS_PER_CALL)
     assert found.memory_bytes == 0 and found.missing == ()
+    assert "set --price" in found.to_text() and "time with a server" in found.to_text()
+
+
+def test_prices_and_servers_are_named_only_where_one_answers() -> None:
+    local = config(agent="react", model="tiny", env="first_steps", limit=2)
+    text = estimate.estimate_of(local).to_text()
+    assert "price" not in text and "server" not in text and "time here" in text
+    assert "cost: about US$" in estimate.estimate_of(local.changed(price="1,2")).to_text()
+    user = local.changed(env="tau_retail", user_model="m", user_base_url=SERVER)
+    assert "set --price" in estimate.estimate_of(user).to_text()
 
 
 def test_answers_that_are_actions_alone_are_as_long_as_the_oracles() -> None:

@@ -94,6 +94,7 @@ class RunEstimate:
 
     def to_text(self) -> str:
         """Return the estimate as text for the terminal."""
+        served = self.memory is None  # by a server, or a local model of unknown size
         lines = [f"missing: {each.what}; {each.fix}" for each in self.missing]
         lines.append(f"planned: {self.planned} episodes of {self.tasks} tasks")
         if new := self.episodes.get(TEST_NEW):
@@ -112,12 +113,11 @@ class RunEstimate:
             )
             if self.user_tokens:
                 lines.append(f"tokens of the user, oracle or judge: about {self.user_tokens:,} in and out")
-            lines.append(
-                "cost: unknown; set --price (and --user-price) to estimate it"
-                if self.cost is None
-                else f"cost: about US$ {self.cost:.2f}"
-            )
-        if self.seconds is not None and self.training is None:  # a served model cannot be trained
+            if self.cost is not None:
+                lines.append(f"cost: about US$ {self.cost:.2f}")
+            elif served or self.user_tokens:
+                lines.append("cost: unknown; set --price (and --user-price) to estimate it")
+        if self.seconds is not None and served and self.training is None:  # a served model cannot be trained
             at = f"at {SECONDS_PER_CALL:g} s per reply"
             lines.append(f"time with a server: {duration(self.seconds)} {at}")
         if self.training is not None:
