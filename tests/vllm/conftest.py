@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nlac_bench import tiny
+from tests.vllm import ONE_PROCESS
 
 if TYPE_CHECKING:
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
@@ -46,9 +47,12 @@ def embedded() -> Iterator["VLLMEngine"]:
     """The embedded model; prompts of more than 512 tokens are computed in chunks."""
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 
-    made = VLLMEngine(
-        str(tiny.path()),
-        dtype="float32", max_model_len=4096, gpu_memory_utilization=0.2, max_num_batched_tokens=512,
-    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in ONE_PROCESS.items():
+            patch.setenv(name, value)
+        made = VLLMEngine(
+            str(tiny.path()),
+            dtype="float32", max_model_len=4096, gpu_memory_utilization=0.2, max_num_batched_tokens=512,
+        )  # fmt: skip
     yield made
     made.close()

@@ -1,11 +1,7 @@
 """The embedded model in vLLM: it plays as in the transformers engine, and seeds decide its samples."""
 
 import asyncio
-import contextlib
-import os
-import signal
 from collections.abc import Awaitable, Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -120,21 +116,3 @@ def test_seeded_episodes_do_not_depend_on_the_concurrency(embedded: VLLMEngine) 
         for a, b in zip(few, many, strict=True)
     )
     assert same >= 0.9 * EPISODES
-
-
-def test_ctrl_c_does_not_reach_the_processes_of_vllm(embedded: VLLMEngine) -> None:
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/status"):
-        with contextlib.suppress(OSError):  # ended meanwhile
-            rows = dict(line.split(":", 1) for line in path.read_text().splitlines())
-            found[int(path.parent.name)] = int(rows["PPid"]), rows["Name"].strip(), int(rows["SigBlk"], 16)
-    started = {os.getpid()}
-    while more := {pid for pid, (parent, _, _) in found.items() if parent in started} - started:
-        started |= more
-    blocked = [
-        mask & 1 << (signal.SIGINT - 1)
-        for pid in started
-        if "VLLM" in (row := found[pid])[1]
-        for mask in row[2:]
-    ]
-    assert len(blocked) >= 2 and all(blocked)

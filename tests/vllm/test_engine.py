@@ -1,7 +1,11 @@
 """VLLMEngine on a real vLLM: the same contract as HFEngine, and weights that really change."""
 
 import asyncio
+import contextlib
+import os
+import signal
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -194,3 +198,21 @@ def test_the_target_slot_has_weights_of_its_own(engine: VLLMEngine) -> None:
     (sample,) = run(engine.sample(on_target))
     assert sample.weight_version == 3
     assert error_of_logprobs(tiny_model.model(2), sample) < 2e-3
+
+
+def test_ctrl_c_does_not_reach_the_processes_of_vllm(engine: VLLMEngine) -> None:
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):  # ended meanwhile
+            rows = dict(line.split(":", 1) for line in path.read_text().splitlines())
+            found[int(path.parent.name)] = int(rows["PPid"]), rows["Name"].strip(), int(rows["SigBlk"], 16)
+    started = {os.getpid()}
+    while more := {pid for pid, (parent, _, _) in found.items() if parent in started} - started:
+        started |= more
+    blocked = [
+        mask & 1 << (signal.SIGINT - 1)
+        for pid in started
+        if "VLLM" in (row := found[pid])[1]
+        for mask in row[2:]
+    ]
+    assert len(blocked) >= 2 and all(blocked)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, flags
+from tests.vllm import ONE_PROCESS
 
 PYTHON = os.environ.get("NLAC_BENCH_VLLM_PYTHON")
 """Python of the environment with vLLM. The tests themselves and the learner run in another one."""
@@ -46,7 +47,7 @@ class Served:
 
     def start(self) -> None:
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": path}
+        environment = {**os.environ, **ENVIRONMENT, **ONE_PROCESS, "PYTHONPATH": path}
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 self._command, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True
