@@ -1,23 +1,43 @@
 """Counts how often the critic of a run on ``shop_worlds`` names the procedure that the run's world requires.
 
-``python -m workshop.named_procedures RUN …`` prints for each iteration the share of right futures among those
-that name one of the kind's four procedures, as those of ``tiny-worlds`` do ("right: cancel, mistake, at
-once"). A critic that guesses is right in .25.
+``python -m workshop.named_procedures RUN … [--svg FILE]`` prints and draws for each iteration the share of
+right futures among those that name one of the kind's four procedures, as those of ``tiny-worlds`` do
+("right: cancel, mistake, at once"). A critic that guesses is right in .25.
 """
 
+import argparse
 import re
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nlac_bench.envs.shop_worlds.procedures import KINDS, described
 from nlac_bench.envs.shop_worlds.worlds import procedures_of
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.runs.critiques import read_critiques
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.reports.figures.figure import GREY, WIDTH, Cell, Figure, Table, label
+from nlac_bench.reports.figures.labels import EndLabel, label_ends
+from nlac_bench.reports.pages.svg import PALETTE
+from nlac_bench.training.curve import rows_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 _NAMED = re.compile(r"\bright: ([^;\n]*)")
+GUESSING = 0.25
+
+
+@dataclass(frozen=True)
+class Named:
+    """The futures of an iteration: how many name a procedure, and how many of those the right one."""
+
+    steps: float
+    """Gradient steps at the end of the iteration."""
+    futures: int
+    right: int
 
 
 def named(world: int, text: str | None) -> bool | None:
@@ -31,11 +51,11 @@ def named(world: int, text: str | None) -> bool | None:
     return None
 
 
-def by_iteration(run: RunFolder) -> Iterator[tuple[int, int, int]]:
-    """Yield for each iteration its number and how many futures name a procedure and the right one.
+def by_iteration(run: RunFolder) -> list[Named]:
+    """Return the counts of each iteration, oldest first; iterations without a named procedure are left out.
 
     Raises:
-        NlacBenchError: the run has no critiques, or its world has no fixed procedures.
+        NlacBenchError: no future names a procedure, or the run's world has no fixed ones.
     """
     level = run.conditions["env_args"].get("level")
     if run.conditions["env"] != "shop_worlds" or run.world is None or level == "conditional":
@@ -45,19 +65,60 @@ def by_iteration(run: RunFolder) -> Iterator[tuple[int, int, int]]:
         result = named(run.world, record.future)
         naming[record.iteration] += result is not None
         right[record.iteration] += result is True
-    if not naming:
-        raise NlacBenchError(f"{run.path} has no critiques; its method has no critic in language")
-    yield from ((iteration, naming[iteration], right[iteration]) for iteration in sorted(naming))
+    if not naming.total():
+        raise NlacBenchError(
+            f"{run.path} has no futures that name a procedure; is its critic one in language?"
+        )
+    steps = {row["iteration"]: row["gradient_steps_total"] for row in rows_of(run, "iteration")}
+    return [Named(steps[i], naming[i], right[i]) for i in sorted(naming) if naming[i] and i in steps]
+
+
+def drawn(counts: Mapping[tuple[str, str], Sequence[Named]]) -> Figure:
+    """Return the shares of right futures against gradient steps, by method and world."""
+    methods = list(dict.fromkeys(method for method, _ in counts))
+
+    def draw(new: "type[Canvas]") -> "Canvas":
+        figure = new(figsize=(WIDTH, 3.2))
+        panel = figure.subplots(gridspec_kw={"left": 0.07, "right": 0.8, "bottom": 0.15, "top": 0.95})
+        panel.set_ylim(0, 1)
+        panel.set(xlabel="gradient steps", ylabel="futures with the right procedure")
+        panel.axhline(GUESSING, color=GREY, linestyle="--", linewidth=0.8)
+        ends = []
+        for (method, world), run in counts.items():
+            colour = PALETTE[methods.index(method) % len(PALETTE)]
+            shares = [each.right / each.futures for each in run]
+            panel.plot([each.steps for each in run], shares, color=colour)
+            ends.append(EndLabel(label(f"{method}, {world}"), run[-1].steps, shares[-1], colour))
+        panel.set_xlim(0, max(end.x for end in ends))
+        ends.append(EndLabel("guessing", panel.get_xlim()[1], GUESSING, GREY))
+        label_ends(figure, {panel: ends})
+        return figure
+
+    rows: list[tuple[Cell, ...]] = [
+        (*cell, each.steps, each.futures, each.right / each.futures)
+        for cell, run in counts.items()
+        for each in run
+    ]
+    header = ("method", "world", "gradient steps", "futures", "right")
+    return Figure("critic", "Futures that name the world's procedure", Table(header, tuple(rows)), draw)
+
+
+def _method(run: RunFolder) -> str:
+    """Return the name that a sweep gave to the method: its folder is ``<method>-<seed>``."""
+    return run.path.name.rpartition("-")[0] or run.label
 
 
 def main() -> None:
-    """Print the table of each run that is named on the command line."""
-    for name in sys.argv[1:]:
-        run = RunFolder.open(Path(name))
-        print(f"{name}, world {run.world}\n\n| iteration | futures | right |\n| --- | --- | --- |")
-        for iteration, naming, right in by_iteration(run):
-            print(f"| {iteration} | {naming} | {f'{right / naming:.2f}' if naming else '–'} |")
-        print()
+    """Print the tables of the runs, and draw them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    parser.add_argument("--svg", type=Path, help="the file for the drawing")
+    arguments = parser.parse_args()
+    runs = [RunFolder.open(path) for path in arguments.runs]
+    figure = drawn({(_method(run), str(run.world)): by_iteration(run) for run in runs})
+    print(figure.table)
+    if arguments.svg is not None:
+        figure.save(arguments.svg, "svg")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The share of futures that name the procedure of the run's world."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.envs.shop_worlds.procedures import KINDS, described
 from nlac_bench.envs.shop_worlds.worlds import SPARE, procedures_of
 from nlac_bench.errors import NlacBenchError
-from workshop.named_procedures import by_iteration, named
+from workshop.named_procedures import Named, by_iteration, drawn, named
 
 WORLD = SPARE[0]
 
@@ -41,25 +42,39 @@ def record(iteration: int, future: str | None) -> CritiqueRecord:
 
 
 def run(folder: Path, **conditions: Any) -> Any:
+    costs = {"env_steps": 9, "tokens": 9, "seconds": 9.0, "usage": {}, "train_success": None}
+    rows = [{"kind": "iteration", "iteration": i, "gradient_steps_total": 10 * i, **costs} for i in (1, 2, 3)]
     return SimpleNamespace(
-        path=folder, world=WORLD, conditions={"env": "shop_worlds", "env_args": {}} | conditions
-    )
+        path=folder, world=WORLD, conditions={"env": "shop_worlds", "env_args": {}} | conditions,
+        metrics=lambda: iter(rows),
+    )  # fmt: skip
 
 
-def test_futures_are_counted_by_iteration(tmp_path: Path) -> None:
+def kept(folder: Path, futures: Sequence[tuple[int, str | None]]) -> None:
+    lines = [json.dumps(asdict(record(*each))) for each in futures]
+    (folder / "critiques.jsonl").write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_futures_are_counted_by_iteration_and_drawn(tmp_path: Path) -> None:
     right, wrong = (
         f"right: {described('cancel', each)}; end: failure"
         for each in sorted(
             KINDS["cancel"].procedures, key=lambda each: each != procedures_of(WORLD)["cancel"]
         )[:2]
     )
-    futures = [(1, wrong), (1, right), (1, None), (2, right), (2, "nothing"), (3, None)]
-    lines = [json.dumps(asdict(record(*each))) for each in futures]
-    (tmp_path / "critiques.jsonl").write_text("\n".join(lines) + "\n")
-    assert list(by_iteration(run(tmp_path))) == [(1, 2, 1), (2, 1, 1), (3, 0, 0)]
+    kept(tmp_path, [(1, wrong), (1, right), (1, None), (2, right), (2, "nothing"), (3, None)])
+    counts = by_iteration(run(tmp_path))
+    assert counts == [Named(10, 2, 1), Named(20, 1, 1)]
+    figure = drawn({("nlac", "1008"): counts, ("<b>", "1009"): counts[:1]})
+    assert figure.table.rows == (
+        ("nlac", "1008", 10, 2, 0.5), ("nlac", "1008", 20, 1, 1.0), ("<b>", "1009", 10, 2, 0.5),
+    )  # fmt: skip
+    figure.save(tmp_path / "critic.svg", "svg")
+    assert "nlac, 1008" in (tmp_path / "critic.svg").read_text()
 
 
 @pytest.mark.parametrize("conditions", [{}, {"env": "tau_retail"}, {"env_args": {"level": "conditional"}}])
-def test_runs_without_critiques_or_fixed_procedures_are_refused(conditions: Any, tmp_path: Path) -> None:
+def test_runs_without_named_or_fixed_procedures_are_refused(conditions: Any, tmp_path: Path) -> None:
+    kept(tmp_path, [(1, "next: nothing; end: success")])
     with pytest.raises(NlacBenchError, match=str(tmp_path)):
-        list(by_iteration(run(tmp_path, **conditions)))
+        by_iteration(run(tmp_path, **conditions))
