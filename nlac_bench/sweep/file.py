@@ -26,7 +26,11 @@ _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")  # it becomes the name of a folder
 class Tuning(Settings):
     """The table ``[tuning]``: how each method's learning rate is chosen."""
 
-    lr: list[float] = Field([], description="learning rates to try; if empty, nothing is tuned")
+    lr: list[float] = Field(
+        [],
+        description="learning rates to try, and one more beyond the best if that is the smallest or the "
+        "largest; if empty, nothing is tuned",
+    )
     seed: int = Field(100, ge=0, description="seed of the tuning runs; must differ from the compared seeds")
     env: str | None = Field(None, description="environment of the tuning runs; default: the first in [seeds]")
     budget: str | None = Field(None, description="budget of the tuning runs; default: that of [train]")

@@ -1,6 +1,6 @@
 """Defines a sweep: its runs (methods × environments × seeds), their settings and their folders."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ class Sweep:
         variants: ``{name: algorithm}``; a variant is an algorithm with the settings that ``method_train`` has
             for its name.
         transfer: ``{to: from}``; the checkpoints of ``from`` are measured on ``to`` without further training.
-        learning_rates: rates to try. Each method takes the rate whose best validation is highest; if there
-            are no rates, nothing is tuned.
+        learning_rates: rates to try, and one beyond (``tuning_cells``). Each method takes the rate whose best
+            validation is highest; if there are no rates, nothing is tuned.
         tuning_seed, tuning_env: seed and environment of the tuning runs.
         tuning_budget: budget of the tuning runs; None uses that of ``train``.
         counts: number of seeds by (environment, method), from the first on, where not all are wanted.
@@ -67,7 +67,7 @@ class Sweep:
         return {**most, **{to: most[source] for to, source in self.transfer.items()}}
 
     def tuning(self) -> Iterator["Cell"]:
-        """Yield the runs that choose each method's learning rate."""
+        """Yield the runs that try the listed learning rates."""
         for lr in self.learning_rates:
             for method in self.methods:
                 yield Cell(method, self.tuning_env, self.tuning_seed, lr)
@@ -136,12 +136,37 @@ def best_validation(folder: Path) -> float:
     return max(row["success"] for row in latest(list(RunFolder.open(folder).metrics()), "validation"))
 
 
+def tuning_cells(sweep: Sweep, out: Path) -> list[Cell]:
+    """Return the runs that choose learning rates: all listed ones, then those beyond the listed.
+
+    A method whose best listed rate is the smallest or the largest tries one more, as far beyond it as the
+    next listed rate is on the other side (the quotients are equal).
+    """
+    listed = list(sweep.tuning())
+    rates = sorted(sweep.learning_rates)
+    further = []
+    for method in sweep.methods if len(rates) > 1 else ():
+        best = _best([cell for cell in listed if cell.method == method], out)
+        if best is not None and best.lr in (rates[0], rates[-1]):
+            next_to_it = rates[1] if best.lr == rates[0] else rates[-2]
+            beyond = float(f"{best.lr**2 / next_to_it:.3g}")
+            further.append(Cell(method, sweep.tuning_env, sweep.tuning_seed, beyond))
+    return listed + further
+
+
 def chosen_rates(sweep: Sweep, out: Path) -> dict[str, float]:
     """Return the learning rate of each method whose tuning is done; of equally good rates, the smallest."""
     rates: dict[str, float] = {}
+    cells = tuning_cells(sweep, out)
     for method in sweep.methods:
-        tried = [cell for cell in sweep.tuning() if cell.method == method]
-        if tried and all(done(cell.folder(out)) for cell in tried):
-            best = max(tried, key=lambda c: (best_validation(c.folder(out)), -(c.lr or 0.0)))
+        best = _best([cell for cell in cells if cell.method == method], out)
+        if best is not None:
             rates[method] = best.lr or 0.0
     return rates
+
+
+def _best(tried: Sequence[Cell], out: Path) -> Cell | None:
+    """Return the run with the best validation; None if one is not done."""
+    if not all(done(cell.folder(out)) for cell in tried):
+        return None
+    return max(tried, key=lambda c: (best_validation(c.folder(out)), -(c.lr or 0.0)), default=None)

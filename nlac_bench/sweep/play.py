@@ -22,7 +22,16 @@ from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.trust import as_options, to_repeat
 from nlac_bench.sweep.file import check_sweep
-from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder
+from nlac_bench.sweep.plan import (
+    FLOORS,
+    Cell,
+    Sweep,
+    base_folder,
+    chosen_rates,
+    done,
+    floor_folder,
+    tuning_cells,
+)
 from nlac_bench.sweep.progress import SweepProgress
 from nlac_bench.sweep.status import failure_path, record_failure
 
@@ -93,7 +102,12 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
     """
     check_sweep(sweep)
     make_folder(out)
-    play_jobs([training_job(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
+    tried: list[Cell] = []
+    while len(cells := tuning_cells(sweep, out)) > len(
+        tried
+    ):  # the results of the first decide on further ones
+        play_jobs([training_job(sweep, cell, out, cell.lr) for cell in cells], jobs, say)
+        tried = cells
     play_jobs([*_floors(sweep, out), *_bases(sweep, out)], jobs, say)
     rates = chosen_rates(sweep, out)
     tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]

@@ -111,16 +111,45 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
         ("nlac", "ppo"), {"a": (0,)}, learning_rates=(1e-4, 1e-5), tuning_env="a", tuning_budget="steps=9"
     )
     assert len(list(planned.tuning())) == 4
-    scores = {"nlac-lr0.0001": 0.3, "nlac-lr1e-05": 0.3, "ppo-lr0.0001": 0.5, "ppo-lr1e-05": 0.4}
-    monkeypatch.setattr(sweeps, "done", lambda folder: folder.name != "missing")
+    scores = {
+        "nlac-lr0.0001": 0.3, "nlac-lr1e-05": 0.3, "nlac-lr1e-06": 0.2, "ppo-lr0.0001": 0.5,
+        "ppo-lr1e-05": 0.4, "ppo-lr0.001": 0.6,
+    }  # fmt: skip
+    monkeypatch.setattr(sweeps, "done", lambda folder: folder.name in scores)
     monkeypatch.setattr(sweeps, "best_validation", lambda folder: scores[folder.name])
-    assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": 1e-5, "ppo": 1e-4}
+    assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": 1e-5, "ppo": 1e-3}
     settings = planned.settings(Cell("ppo", "a", 0), 1e-4)
     assert settings["train"] == {"lr": 1e-4} and settings["agent"] == "ppo"
     assert "limit" not in settings
     tried = planned.settings(Cell("ppo", "a", 100, lr=1e-4), 1e-4)
     assert tried["limit"] == 1, "tuning plays no test tasks"
     assert tried["train"] == {"lr": 1e-4, "budget": "steps=9"}
+
+
+@pytest.mark.parametrize(
+    ("scores", "beyond"),
+    [
+        ({3e-5: 0.1, 1e-4: 0.3, 3e-4: 0.2}, None),
+        ({3e-5: 0.1, 1e-4: 0.3, 3e-4: 0.3}, None),
+        ({3e-5: 0.1, 1e-4: 0.2, 3e-4: 0.3}, 9e-4),
+        ({3e-5: 0.3, 1e-4: 0.3, 3e-4: 0.3}, 9e-6),
+        ({3e-5: 0.3, 1e-4: 0.1}, None),  # one run is not done
+    ],
+)
+def test_one_rate_beyond_a_best_rate_on_the_edge_is_tried(
+    scores: dict[float, float], beyond: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = Sweep(("nlac",), {"a": (0,)}, learning_rates=(1e-4, 3e-4, 3e-5), tuning_env="a")
+    by_folder = {f"nlac-lr{rate:g}": score for rate, score in scores.items()}
+    monkeypatch.setattr(sweeps, "done", lambda folder: folder.name in by_folder)
+    monkeypatch.setattr(sweeps, "best_validation", lambda folder: by_folder[folder.name])
+    further = [cell.lr for cell in sweeps.tuning_cells(planned, tmp_path)[3:]]
+    assert further == ([] if beyond is None else [beyond])
+    assert ("nlac" in sweeps.chosen_rates(planned, tmp_path)) == (beyond is None and len(scores) == 3)
+    if beyond is not None:  # the further run may win, and none follows it
+        by_folder[f"nlac-lr{beyond:g}"] = 1.0
+        assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": beyond}
+        assert len(sweeps.tuning_cells(planned, tmp_path)) == 4
 
 
 @pytest.mark.parametrize(

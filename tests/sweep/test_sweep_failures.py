@@ -16,7 +16,7 @@ from nlac_bench.cli import app
 from nlac_bench.harness.runs.seeds import plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.sweep import play as sweep_play
-from nlac_bench.sweep.plan import Cell, Sweep, base_folder, floor_folder
+from nlac_bench.sweep.plan import Cell, Sweep, base_folder, floor_folder, tuning_cells
 from nlac_bench.sweep.play import SweepJob
 from nlac_bench.sweep.report import write
 from nlac_bench.sweep.status import (
@@ -92,6 +92,8 @@ def fill(out: Path, sweep: Sweep, but: Callable[[Cell], bool] = lambda cell: Fal
             for to, source in sweep.transfer.items():
                 if source == cell.env and cell.lr is None:
                     make_run(cell.transferred(out, to), to)
+    for cell in tuning_cells(sweep, out)[len(list(sweep.tuning())) :]:
+        make_run(cell.folder(out), cell.env, 0.5)
     for env, seeds in sweep.seeds_by_env().items():
         for seed in seeds:
             make_run(base_folder(out, env, seed), env, 0.25)
@@ -233,7 +235,7 @@ def test_a_method_that_failed_at_tuning(tmp_path: Path) -> None:
     why = "tuning at rate 0.0003: exit code 2: CUDA out of memory"
     assert of(cells["tau_retail", "rft"]) == cell(2, 0, 2, f"failed ({why})")
     assert data["tuning"]["rft"] == {"0.0001": 0.5, "0.0003": None} and "rft" not in data["learning_rates"]
-    assert re.search(r"^rft +0\.500 +– +–$", text, re.MULTILINE)
+    assert re.search(r"^rft +– +0\.500 +– +–$", text, re.MULTILINE)
     assert "- rft at rate 0.0003: failed (exit code 2: CUDA out of memory)\n" in text
 
 
