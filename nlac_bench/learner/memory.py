@@ -7,6 +7,7 @@ module does not import torch.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,7 @@ def learner_bytes(
     ranks: int,
     bf16: bool,
     device: str,
+    step_tokens: float = math.inf,
 ) -> dict[str, float]:
     """Return the bytes of a rank's tensors at the peak of training, by their purpose.
 
@@ -129,6 +131,7 @@ def learner_bytes(
         ranks: number of ranks that share the weights.
         bf16: whether blocks compute in bfloat16.
         device: ``cpu`` or ``cuda``.
+        step_tokens: that the rank computes in a gradient step; a micro-batch cannot have more.
     """
     narrow = 2 if bf16 else 4
     trained = shape.adapters(settings.lora_rank) if settings.lora_rank else shape.parameters
@@ -147,7 +150,7 @@ def learner_bytes(
         "gathered weights": narrow * gathered * sharded,
         "gathered initial embeddings": narrow * shape.embeddings * sharded if settings.kl_coef else 0,
     }
-    tokens = settings.row_tokens * settings.micro_rows
+    tokens = min(settings.row_tokens * settings.micro_rows, step_tokens)
     block = tokens * _activations(shape, bf16)
     activations = shape.layers * block
     if settings.activation_checkpointing:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from nlac_bench.agents import methods
+from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.memory_estimate import memory_estimate
 from nlac_bench.harness.measure.sampled_episodes import MeanEpisode
 from nlac_bench.harness.runs.configuration import RunConfig
@@ -128,6 +129,29 @@ def test_what_a_setting_saves_is_counted() -> None:
         parts(ranks=1, settings={"activation_checkpointing": on})["gathered weights"] for on in (False, True)
     ]
     assert alone[1] == whole["gathered weights"] < alone[0] / 4
+
+
+def test_a_step_of_fewer_tokens_has_fewer_activations() -> None:
+    whole = parts()
+    few, many = parts(step_tokens=3000.0), parts(step_tokens=1e9)
+    assert few["activations"] == pytest.approx(whole["activations"] * 3000 / 4096) and many == whole
+    kept = ("fp32 master weights", "gradients", "AdamW's moments", "moving average")
+    assert [few[name] for name in kept] == [whole[name] for name in kept]
+
+
+def test_samples_of_one_prompt_are_estimated_with_one_prompt() -> None:
+    """A CPU computes the prompt of a GRPO group once; RFT's episodes have prompts of their own."""
+
+    def step(agent: str, **train: Any) -> int:
+        made = {"env": "first_steps", "agent": agent, "model": "owner/m-0.5b", "replicas": 1, "train": train}
+        found = estimate_of(RunConfig.from_mapping(made, "test")).memory
+        assert found is not None
+        return found.gradient_step + found.heap
+
+    shared = {"budget": "steps=2", "train_batch_size": 32, "mini_batch_size": 32, "precision": "fp32"}
+    assert step("grpo", **shared) < 0.7 * step("rft", **shared)
+    more = shared | {"train_batch_size": 256, "mini_batch_size": 256}
+    assert step("grpo", **more) > step("grpo", **shared)
 
 
 def test_the_shape_is_read_from_the_model_or_guessed(tmp_path: Path) -> None:

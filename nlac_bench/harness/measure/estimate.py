@@ -1,6 +1,7 @@
 """Estimates the episodes, tokens, cost, time and memory of a run before it starts (``run --dry-run``)."""
 
 import importlib.util
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -215,7 +216,8 @@ def estimate_of(config: RunConfig, check: Callable[[Prepared], None] = lambda pr
         here = size * (2 * (sampled + once) + operations) / operations_per_second()
         time_from = ", extrapolated by FLOPs from a second of matrix multiplication; sampling is slower"
     evaluated = max(count, plan.validation_tasks)
-    memory = None if served else memory_estimate(config, size, episode, evaluated, learned)
+    in_a_step = training.step_tokens if training else math.inf
+    memory = None if served else memory_estimate(config, size, episode, evaluated, learned, in_a_step)
     return RunEstimate(
         planned=count,
         tasks=plan.task_count,

@@ -1,6 +1,7 @@
 """Estimates the peak memory of a run in the processes of this machine, by what takes it."""
 
 import importlib.util
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -73,7 +74,12 @@ class MemoryEstimate:
 
 
 def memory_estimate(
-    config: RunConfig, size: float | None, episode: MeanEpisode, episodes: int, trained_tokens: float = 0.0
+    config: RunConfig,
+    size: float | None,
+    episode: MeanEpisode,
+    episodes: int,
+    trained_tokens: float = 0.0,
+    step_tokens: float = math.inf,
 ) -> MemoryEstimate | None:
     """Return the estimate for ``config``; None if the size of the model is unknown.
 
@@ -82,6 +88,7 @@ def memory_estimate(
         episode: of the policy.
         episodes: number of episodes that are evaluated.
         trained_tokens: number of tokens that the learner computes.
+        step_tokens: of those, that it computes in a gradient step.
     """
     if size is None:
         return None
@@ -97,7 +104,9 @@ def memory_estimate(
     kept = learning = heap = kernels = loading = conversations = 0.0
     if train is not None and method is not None:
         options = method.learner_options(train)
-        parts = learner_bytes(shape, train, options, ranks=1, bf16=bf16, device=device)
+        parts = learner_bytes(
+            shape, train, options, ranks=1, bf16=bf16, device=device, step_tokens=step_tokens
+        )
         kept = sum(parts[name] for name in KEPT)
         learning = sum(parts.values()) - kept
         heap = HEAP_SHARE * parts.get("activations", 0) * (device == "cpu")

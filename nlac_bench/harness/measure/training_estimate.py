@@ -40,6 +40,8 @@ class TrainingEstimate:
     generated_tokens: float | None
     trained_tokens: float | None
     """Tokens that the learner computes, if it computes repeated beginnings again."""
+    step_tokens: float
+    """Tokens that a gradient step computes on this machine."""
     operations: float
     """Floating-point operations of the learner on this machine for each parameter."""
     gpu_gigabytes: dict[int, float] | None
@@ -131,8 +133,9 @@ def training_estimate_of(
     # An engine with a prefix cache reads a conversation once for all roles.
     read = learned * max(1.0, cost.played) * prompt
     counts = (episodes, validations, read)
+    learning_costs = (generated, trained, per_step * computed(cost.backward, new), operations)
     if size is None:
-        return TrainingEstimate(size, steps, generated, trained, operations, None, None, *counts, answer)
+        return TrainingEstimate(size, steps, *learning_costs, None, None, *counts, answer)
     copies, options = len(method.slots(settings)), method.learner_options(settings)
     shape = Shape.read(local_model(str(config.model)), size)
 
@@ -144,7 +147,7 @@ def training_estimate_of(
     learning = learned * operations_of(prompt) * size / LEARNER_SHARE
     flops = learning + 2 * size * (generated + read) / ENGINE_SHARE
     hours = flops / PEAK_FLOPS / 3600
-    return TrainingEstimate(size, steps, generated, trained, operations, memory, hours, *counts, answer)
+    return TrainingEstimate(size, steps, *learning_costs, memory, hours, *counts, answer)
 
 
 _UNITS = ((7200.0, 60.0, "min"), (2 * 86_400.0, 3600.0, "h"), (2 * 31_557_600.0, 86_400.0, "days"))
