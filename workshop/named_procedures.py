@@ -108,14 +108,17 @@ def _method(run: RunFolder) -> str:
     return run.path.name.rpartition("-")[0] or run.label
 
 
-def main() -> None:
-    """Print the tables of the runs, and draw them."""
+def main(words: Sequence[str] | None = None) -> None:
+    """Print the table of the runs that are named on the command line, and draw it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     parser.add_argument("--svg", type=Path, help="the file for the drawing")
-    arguments = parser.parse_args()
-    runs = [RunFolder.open(path) for path in arguments.runs]
-    figure = drawn({(_method(run), str(run.world)): by_iteration(run) for run in runs})
+    arguments = parser.parse_args(words)
+    try:
+        runs = [RunFolder.open(path) for path in arguments.runs]
+        figure = drawn({(_method(run), str(run.world)): by_iteration(run) for run in runs})
+    except NlacBenchError as error:
+        parser.error(str(error))
     print(figure.table)
     if arguments.svg is not None:
         figure.save(arguments.svg, "svg")

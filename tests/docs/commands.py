@@ -31,6 +31,7 @@ EXCEPTIONS = {
     r"^nlac-bench sweep configs/sweeps/(miniature|retail|shop|twenty_questions|worlds|worlds_pilot)\.toml": (
         "it trains for hours; tests/sweep/test_sweep.py runs the command with a smaller file"
     ),
+    r"workshop\.named_procedures": "it reads runs of hours; tests/tiny/test_named_procedures.py tests it",
     r"^pip install 'nlac-bench\[": (
         "the package is not on an index; `make setup` installs this extra from the checkout"
     ),

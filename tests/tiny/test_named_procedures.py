@@ -13,7 +13,7 @@ from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.envs.shop_worlds.procedures import KINDS, described
 from nlac_bench.envs.shop_worlds.worlds import SPARE, procedures_of
 from nlac_bench.errors import NlacBenchError
-from workshop.named_procedures import Named, by_iteration, drawn, named
+from workshop.named_procedures import Named, by_iteration, drawn, main, named
 
 WORLD = SPARE[0]
 
@@ -78,3 +78,9 @@ def test_runs_without_named_or_fixed_procedures_are_refused(conditions: Any, tmp
     kept(tmp_path, [(1, "next: nothing; end: success")])
     with pytest.raises(NlacBenchError, match=str(tmp_path)):
         by_iteration(run(tmp_path, **conditions))
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(tmp_path / "RUN")])
+    assert stopped.value.code == 2 and "RUN does not exist" in capsys.readouterr().err
