@@ -155,13 +155,15 @@ def tuning_cells(sweep: Sweep, out: Path) -> list[Cell]:
 
 
 def chosen_rates(sweep: Sweep, out: Path) -> dict[str, float]:
-    """Return the learning rate of each method whose tuning is done; of equally good rates, the smallest."""
+    """Return the learning rate of each method whose listed rates have been tried; of equally good ones, the
+    smallest."""
+    listed = list(sweep.tuning())
+    further = [cell for cell in tuning_cells(sweep, out)[len(listed) :] if done(cell.folder(out))]
     rates: dict[str, float] = {}
-    cells = tuning_cells(sweep, out)
     for method in sweep.methods:
-        best = _best([cell for cell in cells if cell.method == method], out)
-        if best is not None:
-            rates[method] = best.lr or 0.0
+        best = _best([cell for cell in listed + further if cell.method == method], out)
+        if best is not None and best.lr is not None:
+            rates[method] = best.lr
     return rates
 
 

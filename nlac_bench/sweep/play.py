@@ -102,12 +102,9 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
     """
     check_sweep(sweep)
     make_folder(out)
-    tried: list[Cell] = []
-    while len(cells := tuning_cells(sweep, out)) > len(
-        tried
-    ):  # the results of the first decide on further ones
+    for _ in range(2):  # the results of the listed rates decide whether further ones are tried
+        cells = tuning_cells(sweep, out)
         play_jobs([training_job(sweep, cell, out, cell.lr) for cell in cells], jobs, say)
-        tried = cells
     play_jobs([*_floors(sweep, out), *_bases(sweep, out)], jobs, say)
     rates = chosen_rates(sweep, out)
     tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]
