@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nlac_bench.envs.shop_worlds.procedures import KINDS, described
+from nlac_bench.envs.shop_worlds.procedures import KINDS
 from nlac_bench.envs.shop_worlds.worlds import procedures_of
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.runs.critiques import read_critiques
@@ -22,6 +22,7 @@ from nlac_bench.reports.figures.figure import GREY, WIDTH, Cell, Figure, Table, 
 from nlac_bench.reports.figures.labels import EndLabel, label_ends
 from nlac_bench.reports.pages.svg import PALETTE
 from nlac_bench.training.curve import rows_of
+from workshop.worlds_corpus import procedures_by_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -43,11 +44,11 @@ class Named:
 def named(world: int, text: str | None) -> bool | None:
     """Return whether ``text`` names a procedure that ``world`` requires; None if it names none."""
     match = _NAMED.search(text or "")
-    required = procedures_of(world)
-    for kind, about in KINDS.items():
-        for procedure in about.procedures:
-            if match is not None and match[1].strip() == described(kind, procedure):
-                return procedure == required[kind]
+    words = "" if match is None else match[1].strip()
+    for kind in KINDS:
+        procedure = procedures_by_words(kind).get(words)
+        if procedure is not None:
+            return procedure == procedures_of(world)[kind]
     return None
 
 

@@ -29,8 +29,8 @@ class Sweep:
         variants: ``{name: algorithm}``; a variant is an algorithm with the settings that ``method_train`` has
             for its name.
         transfer: ``{to: from}``; the checkpoints of ``from`` are measured on ``to`` without further training.
-        learning_rates: rates to try, and one beyond (``tuning_cells``). Each method takes the rate whose best
-            validation is highest; if there are no rates, nothing is tuned.
+        learning_rates: rates to try, and one beyond (``further_tuning``). Each method takes the rate whose
+            best validation is highest; if there are no rates, nothing is tuned.
         tuning_seed, tuning_env: seed and environment of the tuning runs.
         tuning_budget: budget of the tuning runs; None uses that of ``train``.
         counts: number of seeds by (environment, method), from the first on, where not all are wanted.
@@ -136,32 +136,29 @@ def best_validation(folder: Path) -> float:
     return max(row["success"] for row in latest(list(RunFolder.open(folder).metrics()), "validation"))
 
 
-def tuning_cells(sweep: Sweep, out: Path) -> list[Cell]:
-    """Return the runs that choose learning rates: all listed ones, then those beyond the listed.
+def further_tuning(sweep: Sweep, out: Path) -> list[Cell]:
+    """Return the runs that try one more rate for methods whose best listed rate is the smallest or largest.
 
-    A method whose best listed rate is the smallest or the largest tries one more, as far beyond it as the
-    next listed rate is on the other side (the quotients are equal).
+    It is as far beyond the best rate as the next listed one is on the other side (the quotients are equal).
     """
-    listed = list(sweep.tuning())
     rates = sorted(sweep.learning_rates)
     further = []
     for method in sweep.methods if len(rates) > 1 else ():
-        best = _best([cell for cell in listed if cell.method == method], out)
+        best = _best([cell for cell in sweep.tuning() if cell.method == method], out)
         if best is not None and best.lr in (rates[0], rates[-1]):
             next_to_it = rates[1] if best.lr == rates[0] else rates[-2]
             beyond = float(f"{best.lr**2 / next_to_it:.3g}")
             further.append(Cell(method, sweep.tuning_env, sweep.tuning_seed, beyond))
-    return listed + further
+    return further
 
 
 def chosen_rates(sweep: Sweep, out: Path) -> dict[str, float]:
     """Return the learning rate of each method whose listed rates have been tried; of equally good ones, the
     smallest."""
-    listed = list(sweep.tuning())
-    further = [cell for cell in tuning_cells(sweep, out)[len(listed) :] if done(cell.folder(out))]
+    tried = [*sweep.tuning(), *(cell for cell in further_tuning(sweep, out) if done(cell.folder(out)))]
     rates: dict[str, float] = {}
     for method in sweep.methods:
-        best = _best([cell for cell in listed + further if cell.method == method], out)
+        best = _best([cell for cell in tried if cell.method == method], out)
         if best is not None and best.lr is not None:
             rates[method] = best.lr
     return rates

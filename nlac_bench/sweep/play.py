@@ -30,7 +30,7 @@ from nlac_bench.sweep.plan import (
     chosen_rates,
     done,
     floor_folder,
-    tuning_cells,
+    further_tuning,
 )
 from nlac_bench.sweep.progress import SweepProgress
 from nlac_bench.sweep.status import failure_path, record_failure
@@ -102,9 +102,8 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
     """
     check_sweep(sweep)
     make_folder(out)
-    for _ in range(2):  # the results of the listed rates decide whether further ones are tried
-        cells = tuning_cells(sweep, out)
-        play_jobs([training_job(sweep, cell, out, cell.lr) for cell in cells], jobs, say)
+    play_jobs([training_job(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
+    play_jobs([training_job(sweep, cell, out, cell.lr) for cell in further_tuning(sweep, out)], jobs, say)
     play_jobs([*_floors(sweep, out), *_bases(sweep, out)], jobs, say)
     rates = chosen_rates(sweep, out)
     tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]

@@ -16,7 +16,7 @@ from nlac_bench.stats.sequential import GROUP, Decision
 from nlac_bench.stats.tables import number, p_text, render_table
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.sweep.curves import draw
-from nlac_bench.sweep.plan import Sweep, best_validation, chosen_rates, done, tuning_cells
+from nlac_bench.sweep.plan import Sweep, best_validation, chosen_rates, done, further_tuning
 from nlac_bench.sweep.results import Results
 from nlac_bench.sweep.rows import MethodRow, mean_of, mean_success, rows, seed_success, total
 from nlac_bench.sweep.status import CellCount, status_of
@@ -77,7 +77,7 @@ def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float | None]]:
     """Return the best validation success of each tuning run by method and learning rate; None if
     unfinished."""
     results: dict[str, dict[str, float | None]] = {}
-    for cell in tuning_cells(sweep, out):
+    for cell in (*sweep.tuning(), *further_tuning(sweep, out)):
         folder = cell.folder(out)
         results.setdefault(cell.method, {})[f"{cell.lr:g}"] = (
             best_validation(folder) if done(folder) else None
@@ -104,7 +104,8 @@ def _tuning_section(
     ]
     table = render_table(["best validation at rate", *columns, "taken"], lines)
     statuses = {
-        f"{cell.method} at rate {cell.lr:g}": status_of(cell.folder(out)) for cell in tuning_cells(sweep, out)
+        f"{cell.method} at rate {cell.lr:g}": status_of(cell.folder(out))
+        for cell in (*sweep.tuning(), *further_tuning(sweep, out))
     }
     left = _list(f"{name}: {status}" for name, status in statuses.items() if not status.finished)
     return f"## Tuning\n\n```\n{table}\n```\n{left}"

@@ -143,13 +143,13 @@ def test_one_rate_beyond_a_best_rate_on_the_edge_is_tried(
     by_folder = {f"nlac-lr{rate:g}": score for rate, score in scores.items()}
     monkeypatch.setattr(sweeps, "done", lambda folder: folder.name in by_folder)
     monkeypatch.setattr(sweeps, "best_validation", lambda folder: by_folder[folder.name])
-    further = [cell.lr for cell in sweeps.tuning_cells(planned, tmp_path)[3:]]
+    further = [cell.lr for cell in sweeps.further_tuning(planned, tmp_path)]
     assert further == ([] if beyond is None else [beyond])
     assert ("nlac" in sweeps.chosen_rates(planned, tmp_path)) == (len(scores) == 3)
     if beyond is not None:  # the further run may win, and none follows it
         by_folder[f"nlac-lr{beyond:g}"] = 1.0
         assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": beyond}
-        assert len(sweeps.tuning_cells(planned, tmp_path)) == 4
+        assert len(sweeps.further_tuning(planned, tmp_path)) == 1
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from nlac_bench.cli import app
 from nlac_bench.harness.runs.seeds import plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.sweep import play as sweep_play
-from nlac_bench.sweep.plan import Cell, Sweep, base_folder, floor_folder, tuning_cells
+from nlac_bench.sweep.plan import Cell, Sweep, base_folder, floor_folder, further_tuning
 from nlac_bench.sweep.play import SweepJob
 from nlac_bench.sweep.report import write
 from nlac_bench.sweep.status import (
@@ -92,7 +92,7 @@ def fill(out: Path, sweep: Sweep, but: Callable[[Cell], bool] = lambda cell: Fal
             for to, source in sweep.transfer.items():
                 if source == cell.env and cell.lr is None:
                     make_run(cell.transferred(out, to), to)
-    for cell in tuning_cells(sweep, out)[len(list(sweep.tuning())) :]:
+    for cell in further_tuning(sweep, out):
         make_run(cell.folder(out), cell.env, 0.5)
     for env, seeds in sweep.seeds_by_env().items():
         for seed in seeds:
