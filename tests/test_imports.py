@@ -20,6 +20,7 @@ SEEN_BY_ALL = {
     "types",
     "errors",
     "garbage",
+    "installed",
     "shutdown",
     "settings",
     "secret_forms",

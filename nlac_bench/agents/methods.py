@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from nlac_bench import installed
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.envs.foreign import ForeignCodeError, load, load_object
 from nlac_bench.errors import ConfigError, UnknownIdError
@@ -374,7 +375,7 @@ def find(name: str) -> Method:
 
 
 def _points() -> list[importlib.metadata.EntryPoint]:
-    return sorted(importlib.metadata.entry_points(group=PLUGIN_GROUP), key=lambda point: point.name)
+    return sorted(installed.entry_points(PLUGIN_GROUP), key=lambda point: point.name)
 
 
 def _listed(point: importlib.metadata.EntryPoint) -> Listed:

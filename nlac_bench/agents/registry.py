@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from nlac_bench import installed
 from nlac_bench.agents import methods
 from nlac_bench.agents.composed import ComposedAgent
 from nlac_bench.agents.floors import floor_agent
@@ -74,7 +75,7 @@ def make(name: str, context: AgentContext) -> Agent:
         return ToolCallingAgent(context.required_engine(name), context.sampling, prompts=context.prompts)
     if name in methods.names():
         return trained(name, methods.find(name), context)
-    points = importlib.metadata.entry_points(group=PLUGIN_GROUP)
+    points = installed.entry_points(PLUGIN_GROUP)
     for point in points:
         if point.name == name:
             return _made(plugin(point), context, name)

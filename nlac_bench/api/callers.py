@@ -4,10 +4,10 @@ import inspect
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from nlac_bench import installed
 from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompted import PromptedAgent
@@ -117,7 +117,7 @@ def _name(text: str) -> str:
 def _names_model(name: str) -> bool:
     if named_agents.module_of(name) or name in (*FLOORS, *PROMPTED, *methods.names()):
         return False
-    if name in entry_points(group=PLUGIN_GROUP).names:
+    if name in installed.entry_points(PLUGIN_GROUP).names:
         return False
     return is_named(name) or "/" in name or Path(name).is_dir()
 

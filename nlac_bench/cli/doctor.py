@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nlac_bench import installed
 from nlac_bench.agents.methods import BUILT_IN, Listed, all_methods
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.registry import PLUGIN_GROUP, plugin
@@ -229,7 +230,7 @@ def _agent_plugins() -> list[dict[str, object]]:
 
 
 def _points(group: str) -> list[importlib.metadata.EntryPoint]:
-    return sorted(importlib.metadata.entry_points(group=group), key=lambda point: point.name)
+    return sorted(installed.entry_points(group), key=lambda point: point.name)
 
 
 def _algorithm(listed: Listed) -> dict[str, object]:

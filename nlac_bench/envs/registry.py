@@ -16,6 +16,7 @@ import gymnasium
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.error import Error as GymnasiumError
 
+from nlac_bench import installed
 from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.foreign import ForeignCodeError, described, load_factory
 from nlac_bench.errors import SIGNALS, ConfigError, NlacBenchError, UnknownIdError
@@ -206,7 +207,7 @@ def find(name: str) -> EnvEntry:
     if name in BUILTIN_WITH_ARGUMENTS:
         module, _, attribute = BUILTIN_WITH_ARGUMENTS[name].partition(":")
         return EnvEntry(name, None, "built-in", getattr(importlib.import_module(module), attribute))
-    for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
+    for point in installed.entry_points(PLUGIN_GROUP):
         if point.name == name:
             return _plugin(point)
     module, _, env_id = name.rpartition(":")
@@ -220,7 +221,7 @@ def find(name: str) -> EnvEntry:
         if module not in sys.modules and (where := _failed_in(module, error)):
             what = f"module {module!r} of {name!r} cannot be imported"
             raise UnknownIdError(f"{what}: {described(error)} ({where})") from None
-        plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
+        plugged = (point.name for point in installed.entry_points(PLUGIN_GROUP))
         known = ", ".join(sorted({*BUILTIN, *BUILTIN_WITH_ARGUMENTS, *plugged}))
         raise UnknownIdError(
             f"no environment is named {name!r} ({_why(module, error)}). Available: {known}, "
@@ -258,7 +259,7 @@ def is_known(name: str) -> bool:
     """
     if _builtin(name) is not None or name in BUILTIN_WITH_ARGUMENTS:
         return True
-    return any(point.name == name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
+    return any(point.name == name for point in installed.entry_points(PLUGIN_GROUP))
 
 
 def canonical_name(name: str) -> str:
@@ -293,7 +294,7 @@ def iter_plugins() -> Iterator[EnvEntry]:
     The entry point's name is the environment's name, its value an environment class or a function that
     returns an environment. One that cannot be imported is skipped with a warning.
     """
-    for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
+    for point in installed.entry_points(PLUGIN_GROUP):
         try:
             yield _plugin(point)
         except UnknownIdError as error:

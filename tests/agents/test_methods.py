@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from nlac_bench import installed
 from nlac_bench.agents import methods
 from nlac_bench.agents.algorithm import Algorithm
 from nlac_bench.agents.methods import BUILT_IN, Method
@@ -30,7 +31,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         pairs = [text.split("=") for text in texts]
         points = [importlib.metadata.EntryPoint(k, v, methods.PLUGIN_GROUP) for k, v in pairs]
         monkeypatch.setattr(
-            importlib.metadata, "entry_points", lambda group: points if group == methods.PLUGIN_GROUP else []
+            installed, "entry_points", lambda group: points if group == methods.PLUGIN_GROUP else []
         )
 
     return install

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from nlac_bench import installed
 from nlac_bench.agents import prompts, registry
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.agents.prompts import PACKAGED
@@ -241,7 +242,7 @@ def test_plugins_are_found_and_broken_ones_say_why(monkeypatch: pytest.MonkeyPat
         metadata.EntryPoint("number", "nlac_bench.agents.registry:FLOORS", registry.PLUGIN_GROUP),
     ]
     monkeypatch.setattr(
-        metadata,
+        installed,
         "entry_points",
         lambda group: points if group == registry.PLUGIN_GROUP else [],
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import gymnasium
 import pytest
 
+from nlac_bench import installed
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import parse
 from nlac_bench.errors import UnknownIdError
@@ -60,7 +61,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
     entry_points = importlib.metadata.EntryPoints(
         importlib.metadata.EntryPoint(name, value, registry.PLUGIN_GROUP) for name, value in points.items()
     )
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points.select)
+    monkeypatch.setattr(installed, "entry_points", lambda group: entry_points.select(group=group))
 
 
 def test_a_broken_plug_in_warns_and_blocks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,10 @@
 """Turns a configuration into a run that can start; everything is checked before the first model call."""
 
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from nlac_bench import installed
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.floors import has_copies
 from nlac_bench.agents.names import FLOORS, PROMPTED
@@ -120,7 +120,7 @@ def _check_agent(config: RunConfig) -> None:
     elif not (
         name in FLOORS
         or named_agents.module_of(name)
-        or name in entry_points(group=agents.PLUGIN_GROUP).names
+        or name in installed.entry_points(agents.PLUGIN_GROUP).names
     ):
         agents.make(name, context)  # the message lists all agents
 

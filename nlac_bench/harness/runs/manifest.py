@@ -59,9 +59,9 @@ def packages() -> dict[str, str]:
     """Return the versions of all installed distributions by name. Callers must not change the dictionary."""
     results: dict[str, str] = {}
     for distribution in metadata.distributions():
-        name = distribution.metadata["Name"]
-        if name:  # a partly removed package has no name
-            results.setdefault(name.lower(), distribution.version)
+        stated = distribution.metadata  # a property that reads the file
+        if stated["Name"]:  # a partly removed package has no name
+            results.setdefault(stated["Name"].lower(), stated["Version"])
     return dict(sorted(results.items()))
 
 

@@ -165,6 +165,7 @@ def _is_new(task_id: str) -> bool:
     return task_id.startswith("test_new/")
 
 
+@lru_cache(maxsize=2**16)  # a list of all levels and those of single levels share most of their problems
 def _claim(task_id: str, family: Family, level: int) -> _Key:
     """Return the family and the canonical parameters of ``task_id``, without solving it."""
     draw = Draw(family.name, _side(task_id), seed=task_id, key_only=True, new=_is_new(task_id))

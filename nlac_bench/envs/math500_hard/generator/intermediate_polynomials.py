@@ -75,12 +75,11 @@ def polynomial_product(draw: Draw, level: int) -> Draft:
     f = [draw.nonzero(-5, 5), *(draw.nonzero(-7, 7) for _ in range(1 if level < 4 else 2))]
     g = [draw.nonzero(-5, 5), *(draw.nonzero(-7, 7) for _ in range(small))]
     draw.need(f != g)
-    product = sympy.Poly(f, X) * sympy.Poly(g, X)
-    coefficients = [int(c) for c in product.all_coeffs()]
     text = f"({poly(f)})({poly(g)})"
     if level == 4:
         power = draw.integer(1, 3)
         draw.claim("coefficient", *sorted((tuple(f), tuple(g))), power)
+        product = sympy.Poly(f, X) * sympy.Poly(g, X)
         value = int(product.coeff_monomial(X**power))
         pairs = [(i, power - i) for i in range(power + 1) if i < len(f) and power - i < len(g)]
         check = value == sum(f[-1 - i] * g[-1 - j] for i, j in pairs)
@@ -93,6 +92,8 @@ def polynomial_product(draw: Draw, level: int) -> Draft:
             check,
         )  # fmt: skip
     draw.claim("expand", *sorted((tuple(f), tuple(g))))
+    product = sympy.Poly(f, X) * sympy.Poly(g, X)
+    coefficients = [int(c) for c in product.all_coeffs()]
     return Draft(
         draw.phrase(f"Expand ${text}$.", f"Multiply out and simplify: ${text}$."),
         product.as_expr(),

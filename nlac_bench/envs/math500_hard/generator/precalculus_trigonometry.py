@@ -196,8 +196,8 @@ def trigonometric_equation(draw: Draw, level: int) -> Draft:
         period = 360
     else:
         bases, period = [first, -first], 180
-    solutions = sorted({Fraction(b + period * turn, k) for b in bases for turn in range(-12, 90)})
-    solutions = [s for s in solutions if 0 <= s <= top]
+    angles = {b + period * turn for b in bases for turn in range(-12, 90)}
+    solutions = [Fraction(each, k) for each in sorted(angles) if 0 <= each <= top * k]
     total = sum(solutions, Fraction(0))
     draw.need(len(solutions) > 1)
     draw.claim("sum", name, k, top, angle, sign if power == 1 else 2)

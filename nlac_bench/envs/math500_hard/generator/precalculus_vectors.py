@@ -27,10 +27,10 @@ def vector_products(draw: Draw, level: int) -> Draft:
     size = 2 if level == 1 else 3
     u, v = ([draw.integer(-9, 9) for _ in range(size)] for _ in range(2))
     draw.need(any(u) and any(v))
-    dot = int(sympy.Matrix(u).dot(sympy.Matrix(v)))
     direct = sum(a * b for a, b in zip(u, v, strict=True))
     if level <= 2:
         draw.claim("dot", *sorted((tuple(u), tuple(v))))
+        dot = int(sympy.Matrix(u).dot(sympy.Matrix(v)))
         shown = r" + ".join(rf"{par(a)} \cdot {par(b)}" for a, b in zip(u, v, strict=True))
         return Draft(
             draw.phrase(
@@ -62,7 +62,7 @@ def vector_products(draw: Draw, level: int) -> Draft:
         )
     draw.claim("cosine", *sorted((tuple(u), tuple(v))))
     uu, vv = sum(a * a for a in u), sum(b * b for b in v)
-    exact = sympy.radsimp(dot / sympy.sqrt(uu * vv))
+    exact = sympy.radsimp(direct / sympy.sqrt(uu * vv))
     # Second method: the law of cosines in the triangle 0, u, v.
     side = sqrt(sum((a - b) ** 2 for a, b in zip(u, v, strict=True)))
     number = (uu + vv - side * side) / (2 * sqrt(uu) * sqrt(vv))
@@ -72,7 +72,7 @@ def vector_products(draw: Draw, level: int) -> Draft:
             f"What is the cosine of the angle between the vectors ${column(u)}$ and ${column(v)}$?",
         ),
         exact,
-        rf"$\cos \theta = \frac{{{dot}}}{{\sqrt{{{uu}}} \sqrt{{{vv}}}}} = {show(exact)}$.",
+        rf"$\cos \theta = \frac{{{direct}}}{{\sqrt{{{uu}}} \sqrt{{{vv}}}}} = {show(exact)}$.",
         check=close(exact, number),
     )
 
@@ -128,10 +128,9 @@ def matrix_algebra(draw: Draw, level: int) -> Draft:
     """Make a problem: products, inverses or powers of two by two matrices."""
     a, b, c, d, e, f, g, h = (draw.integer(-6, 6) for _ in range(8))
     first, second = [[a, b], [c, d]], [[e, f], [g, h]]
-    left, right = sympy.Matrix(first), sympy.Matrix(second)
     if level == 2:
         draw.claim("product", a, b, c, d, e, f, g, h)
-        result = left * right
+        result = sympy.Matrix(first) * sympy.Matrix(second)
         text = f"{matrix(first)} {matrix(second)}"
         statement = draw.phrase(f"Compute ${text}$.", f"Find the matrix product ${text}$.")
         direct = [[a * e + b * g, a * f + b * h], [c * e + d * g, c * f + d * h]]
@@ -141,6 +140,7 @@ def matrix_algebra(draw: Draw, level: int) -> Draft:
         det = a * d - b * c
         draw.need(det != 0 and any((b, c)))
         draw.claim("inverse", a, b, c, d)
+        left = sympy.Matrix(first)
         result = left.inv()
         statement = draw.phrase(
             f"Find the inverse of the matrix ${matrix(first)}$.",
@@ -155,6 +155,7 @@ def matrix_algebra(draw: Draw, level: int) -> Draft:
         n = draw.integer(3, 5)
         draw.need(max(abs(x) for x in (a, b, c, d)) <= 4 and any((b, c)))
         draw.claim("power", a, b, c, d, n)
+        left = sympy.Matrix(first)
         result = left**n
         statement = draw.phrase(
             rf"Let $\mathbf{{A}} = {matrix(first)}$. Find $\mathbf{{A}}^{n}$.",
