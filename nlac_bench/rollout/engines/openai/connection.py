@@ -115,10 +115,17 @@ class Connections:
 
     def _certificates(self) -> ssl.SSLContext | bool:
         """Return which certificates are trusted; without ``trust_env``, httpx reads no variable."""
-        if not self.address.loopback or not self.address.base.startswith("https:"):
+        if not self.address.loopback:
             return True
+        if not self.address.base.startswith("https:"):
+            return no_certificates()
         file, folder = (os.environ.get(f"SSL_CERT_{name}") or None for name in ("FILE", "DIR"))
         return ssl.create_default_context(cafile=file, capath=folder)
+
+
+def no_certificates() -> ssl.SSLContext:
+    """Return a context that trusts no server, for clients without TLS; loading certificates takes 25 ms."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def proxy_variable(address: Address) -> str | None:

@@ -134,7 +134,7 @@ class Http:
     async def _read(self, method: str, path: str, body: Mapping[str, object] | None) -> tuple[int, bytes]:
         """Return the status and the body; of an error, the beginning of the body."""
         if self._client is None:
-            self._client = _client()
+            self._client = _client(self.url)
         arguments = {} if body is None else {"json": dict(body)}
         async with self._client.stream(method, self.url + path, **arguments) as response:
             data, status = bytearray(), int(response.status_code)
@@ -148,8 +148,10 @@ class Http:
             return status, bytes(data)
 
 
-def _client() -> Any:
+def _client(url: str) -> Any:
     import openai  # the name of its HTTP library depends on the version
+
+    from nlac_bench.rollout.engines.openai.connection import no_certificates
 
     key = os.environ.get(KEY)
     return openai.DefaultAsyncHttpxClient(
@@ -157,6 +159,7 @@ def _client() -> Any:
         headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {}),
         trust_env=False,
         follow_redirects=False,
+        verify=True if url.lower().startswith("https:") else no_certificates(),
     )
 
 
