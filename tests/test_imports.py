@@ -1,6 +1,7 @@
 """Imports have one direction and no cycles, and importing the package stays light."""
 
 import ast
+import functools
 import importlib
 import subprocess
 import sys
@@ -123,13 +124,16 @@ SIMULATORS = {
 ROOT = PACKAGE.parent
 
 
-def imported_names(path: Path) -> Iterator[tuple[str, str | None]]:
+@functools.cache
+def imported_names(path: Path) -> list[tuple[str, str | None]]:
     """Each import of a module, as the module and the name that is taken from it."""
+    found: list[tuple[str, str | None]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
+            found += ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from ((node.module, alias.name) for alias in node.names)
+            found += ((node.module, alias.name) for alias in node.names)
+    return found
 
 
 @pytest.mark.parametrize("name", SIMULATORS)
