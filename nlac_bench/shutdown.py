@@ -1,8 +1,33 @@
 """Functions for a process that exits after a signal."""
 
+import contextlib
+import os
 import signal
 import sys
 import warnings
+
+_arrived = -1  # the descriptor that ``signal_number`` reads
+
+
+def record_signals() -> None:
+    """Record from here on whether SIGINT or SIGTERM arrives, for ``signal_number``.
+
+    The exception of a signal handler may not arrive: pydantic, for example, turns whatever is raised while it
+    builds a model class into an error of its own.
+    """
+    global _arrived
+    _arrived, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # a child must not write to the pipe
+
+
+def signal_number() -> int | None:
+    """Return SIGINT or SIGTERM if it arrived since ``record_signals`` or the last call, else None."""
+    if _arrived >= 0:
+        with contextlib.suppress(BlockingIOError):
+            numbers = os.read(_arrived, 4096)
+            return next((each for each in numbers if each in (signal.SIGINT, signal.SIGTERM)), None)
+    return None
 
 
 def ignore_signals() -> None:

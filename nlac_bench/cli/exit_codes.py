@@ -27,10 +27,10 @@ from typer.core import TyperGroup
 
 from nlac_bench.cli.output import errors, escape, escape_lines, fail
 from nlac_bench.envs.foreign import described
-from nlac_bench.errors import CheckpointError, NlacBenchError, OutputClosedError, Terminated
+from nlac_bench.errors import SIGNALS, CheckpointError, NlacBenchError, OutputClosedError, Terminated
 from nlac_bench.harness.runs.lines import DamagedFolderError
 from nlac_bench.harness.runs.secrets import refuse_secret_arguments
-from nlac_bench.shutdown import ignore_signals, silence_finalizers
+from nlac_bench.shutdown import ignore_signals, signal_number, silence_finalizers
 
 REFUSED, INCOMPLETE = 2, 3
 
@@ -56,21 +56,19 @@ class ExitCodes(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            result = super().invoke(ctx)
+            return super().invoke(ctx)
         except KeyboardInterrupt:
             silence_finalizers()
             raise
-        except EXPECTED as error:
-            fail(error)
-            raise typer.Exit(REFUSED) from error
         except Terminated:
             raise
         except BaseException as error:
             if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # typer's own exceptions
                 raise
-            _fail_unexpectedly(error)
+            if number := signal_number():
+                raise Terminated(128 + number) from error
+            _fail_with(error)
             raise typer.Exit(REFUSED) from error
-        return result
 
 
 @contextlib.contextmanager
@@ -87,35 +85,30 @@ def resumable(
     Raises:
         typer.Exit: with code 3, after an error, SIGINT or SIGTERM.
     """
-    cause: BaseException
     try:
         yield
     except (typer.Exit, OutputClosedError, CheckpointError, DamagedFolderError):
         raise  # the same command would fail again
-    except (KeyboardInterrupt, Terminated, asyncio.CancelledError) as stop:
-        why, cause = "interrupted", stop
-        ignore_signals()
-        silence_finalizers()
-    except EXPECTED as error:
-        if not errors_too:
+    except BaseException as error:
+        stopped = isinstance(error, (*SIGNALS, asyncio.CancelledError)) or signal_number() is not None
+        if not stopped and not errors_too:
             raise
         ignore_signals()  # the exit code is decided; torchrun, for example, now ends the other ranks
+        if stopped:
+            why = "interrupted"
+            silence_finalizers()
+        else:
+            why = f"stopped by an {'' if isinstance(error, EXPECTED) else 'unexpected '}error"
+            _fail_with(error)
+        on_incomplete()
+        raise incomplete(why, command) from error
+
+
+def _fail_with(error: BaseException) -> None:
+    """Print ``error``; with its traceback if no code of this package expects it."""
+    if isinstance(error, EXPECTED):
         fail(error)
-        why, cause = "stopped by an error", error
-    except BaseException as error:
-        if not errors_too:
-            raise
-        ignore_signals()
-        _fail_unexpectedly(error)
-        why, cause = "stopped by an unexpected error", error
-    else:
         return
-    on_incomplete()
-    raise incomplete(why, command) from cause
-
-
-def _fail_unexpectedly(error: BaseException) -> None:
-    """Print the traceback of an error that no code expects: of an environment, an agent or this package."""
     errors.print(escape_lines("".join(traceback.format_exception(error))), soft_wrap=True, end="")
     if isinstance(error, SystemExit):
         fail(NlacBenchError(f"unexpected call of sys.exit({error.code!r:.80}); the traceback shows where"))

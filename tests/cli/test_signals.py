@@ -174,15 +174,19 @@ def test_a_signal_inside_a_constructor_prints_no_finalizer(sent: signal.Signals,
         ("exec", signal.SIGINT, 130),
         ("constructor", signal.SIGINT, 130),
         ("reset", signal.SIGTERM, 143),
+        ("converting import", signal.SIGINT, 130),
+        ("converting import", signal.SIGTERM, 143),
     ],
 )
 def test_a_signal_inside_code_of_another_package_is_not_taken_for_its_exit(
     where: str, sent: signal.Signals, code: int, tmp_path: Path
 ) -> None:
     here = f"import os, time; os.kill(os.getpid(), {int(sent)}); time.sleep(60)"
+    converting = f"try: {here}\nexcept BaseException as e: raise RuntimeError('converted') from None"
+    at_import = {"import": here, "exec": f"exec({here!r})", "converting import": converting}
     (tmp_path / "signalled_env.py").write_text(
         "import gymnasium\n"
-        f"{here if where == 'import' else f'exec({here!r})' if where == 'exec' else ''}\n"
+        f"{at_import.get(where, '')}\n"
         "class Env(gymnasium.Env):\n"
         "    observation_space = action_space = gymnasium.spaces.Text(9)\n"
         f"    def __init__(self): {here if where == 'constructor' else 'pass'}\n"
@@ -212,3 +216,22 @@ def test_ctrl_c_while_the_package_is_imported(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == (130 if quiet else -signal.SIGINT)
         assert ("KeyboardInterrupt" in done.stderr) != quiet and not done.stdout
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_an_imported_package_turns_into_its_own_error(
+    sent: signal.Signals, tmp_path: Path
+) -> None:
+    """pydantic raises ``SchemaError`` from whatever is raised while it builds a model class."""
+    (tmp_path / "typer.py").write_text(
+        "import os, time\n"
+        f"try: os.kill(os.getpid(), {int(sent)}); time.sleep(60)\n"
+        "except BaseException: raise RuntimeError('converted') from None\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    done = subprocess.run(
+        [sys.executable, "-m", "nlac_bench"], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert done.returncode == 128 + sent and not done.stdout and not done.stderr, done
