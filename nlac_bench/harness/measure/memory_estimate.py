@@ -20,10 +20,11 @@ KERNEL_BYTES, MOST_KERNELS = 12e6, 50
 """On CPUs that train in bf16, oneDNN compiles matrix products for each number of tokens of a pass. Those of
 one number take 12 MB (measured with 135 million parameters). It keeps 1,024 products, about 20 for each."""
 
-HEAP_SHARE = 0.8
-"""Free blocks of the heap in a gradient step on CPUs, per byte of activations: freed temporary tensors lie
-between activations. Measured in a pass of 930 tokens with 143 MB of activations: it took 512 MB, and 392 MB
-with pages of its own for each tensor, which would need a quarter more CPU time."""
+HEAP_SHARE, HEAP_BYTES = 0.8, 0.3e9
+"""Free blocks of the heap in a gradient step on CPUs, per byte of activations, and at most: freed temporary
+tensors lie between activations. Measured in a pass of 930 tokens with 143 MB of activations: it took 512 MB,
+and 392 MB with pages of its own for each tensor, which would need a quarter more CPU time. A run whose passes
+have 1.2 GB of activations needed no more than without free blocks."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def memory_estimate(
         )
         kept = sum(parts[name] for name in KEPT)
         learning = sum(parts.values()) - kept
-        heap = HEAP_SHARE * parts.get("activations", 0) * (device == "cpu")
+        heap = min(HEAP_SHARE * parts.get("activations", 0), HEAP_BYTES) * (device == "cpu")
         if bf16 and device == "cpu":
             # long sequences fill hardly more than half of a row
             passes = trained_tokens / (train.row_tokens / 2 * train.micro_rows)
