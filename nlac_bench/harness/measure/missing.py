@@ -106,8 +106,11 @@ def _model(name: str, base_url: str | None, engine: EngineKind, prefix: str) -> 
         for package, fix in packages.items()
         if importlib.util.find_spec(package) is None
     ]
-    if name in pretrained.MODELS and not (pretrained.model_folder(name) / "manifest.json").is_file():
-        results.append(Missing(f"the model {name}", f"run: nlac-bench data fetch {name}"))
+    if name in pretrained.MODELS:
+        try:
+            pretrained.path(name)
+        except MissingDataError as error:
+            results.append(Missing(error.what, error.fix))
     if results or is_named(name) or Path(name).is_dir():
         return results
     if not _is_hub_id(name):
