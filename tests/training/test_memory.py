@@ -142,16 +142,17 @@ def test_a_step_of_fewer_tokens_has_fewer_activations() -> None:
 def test_samples_of_one_prompt_are_estimated_with_one_prompt() -> None:
     """A CPU computes the prompt of a GRPO group once; RFT's episodes have prompts of their own."""
 
-    def step(agent: str, **train: Any) -> int:
+    def step(agent: str, **train: Any) -> tuple[float, int]:
         made = {"env": "first_steps", "agent": agent, "model": "owner/m-0.5b", "replicas": 1, "train": train}
-        found = estimate_of(RunConfig.from_mapping(made, "test")).memory
-        assert found is not None
-        return found.gradient_step + found.heap
+        found = estimate_of(RunConfig.from_mapping(made, "test"))
+        assert found.memory is not None and found.training is not None
+        return found.training.step_tokens, found.memory.gradient_step
 
     shared = {"budget": "steps=2", "train_batch_size": 32, "mini_batch_size": 32, "precision": "fp32"}
-    assert step("grpo", **shared) < 0.7 * step("rft", **shared)
-    more = shared | {"train_batch_size": 256, "mini_batch_size": 256}
-    assert step("grpo", **more) > step("grpo", **shared)
+    (few, less), (many, more) = step("grpo", **shared), step("rft", **shared)
+    assert few < 0.3 * many and less < more
+    large = shared | {"train_batch_size": 256, "mini_batch_size": 256}
+    assert step("grpo", **large)[1] > less
 
 
 def test_the_shape_is_read_from_the_model_or_guessed(tmp_path: Path) -> None:
