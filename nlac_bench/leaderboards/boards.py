@@ -41,10 +41,11 @@ class Board:
     """A board: entries of one kind whose conditions are equal.
 
     ``ranked`` is ordered by ``success_if_missing_failed``, ``pinned`` has the oracle first and then the
-    floors, ``unranked`` the partial and imported entries. ``reported`` rows are figures of publications about
-    the same environment and data source, measured under other conditions; ``published_p`` has the p-value of
-    each one's difference to the best floor, by ``entry_id``. ``neighbours`` are the pairs of entries with
-    consecutive places. ``family`` are the entries that were registered before they were measured, if any.
+    floors, ``unranked`` the partial entries and those of few seeds. ``reported`` rows are figures of
+    publications about the same environment and data source, measured under other conditions; ``published_p``
+    has the p-value of each one's difference to the best floor, by ``entry_id``. ``neighbours`` are the pairs
+    of entries with consecutive places. ``family`` are the entries that were registered before they were
+    measured, if any.
     """
 
     board_id: str

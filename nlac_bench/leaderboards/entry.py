@@ -41,7 +41,7 @@ MAX_TRIALS = 10_000
 
 Kind: TypeAlias = Literal["models", "algorithms"]
 """A board of models compares single runs, one of algorithms compares training methods over several seeds."""
-Level: TypeAlias = Literal["reported", "imported", "recomputed", "replayed"]
+Level: TypeAlias = Literal["reported", "recomputed", "replayed"]
 State: TypeAlias = Literal["scored", "unscored", "content_filter", "infra", "owed"]
 """The state of a planned episode; ``unscored``: it ended without a success value from the environment."""
 Relation: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
@@ -109,8 +109,7 @@ class WrongOutcomeError(Exception):
 class TaskOutcome(EntryPart):
     """The planned trials of one task, in the order of their numbers. All lists have the same length.
 
-    ``success`` and ``reward`` are None where there is no result; an ``imported`` entry has rewards and end
-    reasons only if they were kept.
+    ``success`` and ``reward`` are None where there is no result.
     """
 
     state: list[State] = Field(min_length=1, max_length=MAX_TRIALS)
@@ -245,7 +244,7 @@ class Provenance(EntryPart):
 
 
 class Source(EntryPart):
-    """The source of a ``reported`` or ``imported`` entry."""
+    """The source of a ``reported`` entry."""
 
     title: Name
     url: Annotated[str, StringConstraints(pattern=r"^https://[!-~]{1,500}$")] | None
@@ -258,11 +257,10 @@ class Entry(EntryPart):
 
     ``level`` says what was checked. ``recomputed``: the plan is the whole split, the seeds follow the rule,
     and every number was derived again from the episodes. ``replayed``: every action of every episode was also
-    played again through the environment. Neither level proves which model acted. ``imported`` rows come from
-    kept results whose episodes no longer exist, ``reported`` ones from a publication; both are unranked, as
-    ``partial`` entries are: some of their planned episodes, or tasks of the split, are missing. An entry of
-    an algorithm with fewer than ``FEWEST_SEEDS`` seeds is unranked too, because its intervals are only
-    approximate.
+    played again through the environment. Neither level proves which model acted. ``reported`` entries come
+    from a publication; they are unranked, as ``partial`` entries are: some of their planned episodes, or
+    tasks of the split, are missing. An entry of an algorithm with fewer than ``FEWEST_SEEDS`` seeds is
+    unranked too, because its intervals are only approximate.
     """
 
     schema_version: Literal[1]
@@ -288,7 +286,7 @@ class Entry(EntryPart):
         """How boards show the entry: only ``ranked`` entries are tested against each other."""
         if self.level != "reported" and not self.partial and self.subject.agent in FLOORS:
             return "oracle" if self.subject.agent == "oracle" else "floor"
-        unranked = self.level in ("reported", "imported") or self.partial or self.few_seeds
+        unranked = self.level == "reported" or self.partial or self.few_seeds
         return "unranked" if unranked else "ranked"
 
     @property
@@ -304,8 +302,8 @@ class Entry(EntryPart):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.level in ("reported", "imported")) != (self.source is not None):
-            raise ValueError("an entry must have a source exactly if its level is 'reported' or 'imported'")
+        if (self.level == "reported") != (self.source is not None):
+            raise ValueError("an entry must have a source exactly if its level is 'reported'")
         if (self.level == "reported") != (not self.outcomes):
             raise ValueError("an entry must have outcomes, except if its level is 'reported'")
         if self.outcomes and (len(self.outcomes) > 1) != (self.kind == "algorithms"):

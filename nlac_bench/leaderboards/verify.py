@@ -59,7 +59,7 @@ def verify(path: Path, paths: Sequence[Path], *, replayed: bool = False, env: st
         paths, replayed, env: as for ``derive``.
 
     Raises:
-        EntryError: the file is not an entry, or an entry without run folders (``imported``, ``reported``).
+        EntryError: the file is not an entry, or an entry without run folders (``reported``).
         NlacBenchError: a folder contains no run, or its environment cannot be made or played.
     """
     try:

@@ -16,6 +16,7 @@ from nlac_bench.stats.sequential import GROUP, Decision
 from nlac_bench.stats.tables import number, p_text, render_table
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.sweep.curves import draw
+from nlac_bench.sweep.equal_cost import EqualCost, equal_cost
 from nlac_bench.sweep.plan import Sweep, best_validation, chosen_rates, done, further_tuning
 from nlac_bench.sweep.results import Results
 from nlac_bench.sweep.rows import MethodRow, mean_of, mean_success, rows, seed_success, total
@@ -48,6 +49,7 @@ def write(
     parts = ["# Comparison\n", _tuning_section(sweep, out, tuned, rates)]
     data: dict[str, Any] = {
         "against": against, "learning_rates": rates, "tuning": tuned, "cells": [], "rows": [], "runs": {},
+        "equal_cost": {},
     }  # fmt: skip
     counts = []
     for env in sweep.seeds_by_env():
@@ -56,6 +58,8 @@ def write(
         parts.append(_env_section(sweep, results, env, here, against))
         data["rows"] += [_row_json(row, results) for row in here]
         data["runs"][env] = _runs_json(sweep, results, env)
+        if env in sweep.seeds:
+            data["equal_cost"][env] = [each.to_json() for each in _at_equal_cost(here, against)]
     if decisions:
         reached = (
             f"{env}, {against} − {m}: {d}" for env, found in decisions.items() for m, d in found.items()
@@ -114,10 +118,12 @@ def _tuning_section(
 def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[MethodRow], against: str) -> str:
     source = sweep.transfer.get(env)
     title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
+    at_equal_cost = [] if source else _at_equal_cost(here, against)
     tables = [
         render_table(*_success_table(here, results, env, against)),
         render_table(*_cost_table(here, against)),
         *([render_table(*_budget_table(here))] if any(row.generated for row in here) else []),
+        *(each.to_text() for each in at_equal_cost),
         render_table(*_episode_table(here, list(results.bases[env].values()))),
     ]
     notes = "".join(f"\n{note}\n" for note in _notes(here))
@@ -130,6 +136,10 @@ def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[Method
         compared = ((f"{row.method} − {BASE}", row.gain), (f"{against} − {row.method}", row.versus))
         parts += [f"{what} is not measured: {d.why_not}" for what, d in compared if d and d.why_not]
     return f"{title}\n\n```\n" + "\n\n".join(tables) + f"\n```\n{notes}{_list(parts)}"
+
+
+def _at_equal_cost(here: Sequence[MethodRow], against: str) -> list[EqualCost]:
+    return equal_cost({row.method: row.costs for row in here if row.method != against}, against)
 
 
 def _list(items: Iterable[str]) -> str:

@@ -189,10 +189,13 @@ class CostComparison:
         """Return the validations at equal cost; None if the costs are equal or not comparable."""
         if not self.unequal or self.spent is None or (budget := self.a[0].budget) is None:
             return None
-        field, at = SPENT_FIELD[budget.kind], min(self.spent)
+        return self.at(budget.kind, min(self.spent))
+
+    def at(self, kind: BudgetUnit, most: float) -> Matched | None:
+        """Return the last validations that cost at most ``most``; None if a run has none."""
         rates, bounds = [], []
         for side in self.sides:
-            reached = [[v for v in each.validations if v[field] <= at] for each in side]
+            reached = [[v for v in each.validations if v[SPENT_FIELD[kind]] <= most] for each in side]
             if not all(reached):
                 return None
             last = [rows[-1] for rows in reached]
@@ -205,7 +208,7 @@ class CostComparison:
         (a, b), ((low_a, high_a), (low_b, high_b)) = rates, bounds
         low = a - b - np.hypot(a - low_a, high_b - b)
         high = a - b + np.hypot(high_a - a, b - low_b)
-        return Matched(budget.kind, at, a, b, float(low), float(high))
+        return Matched(kind, most, a, b, float(low), float(high))
 
     def to_json(self) -> dict[str, object]:
         """Return the fields ``costs`` and ``matched_cost`` of the object that ``--json`` prints."""

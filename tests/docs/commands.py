@@ -41,7 +41,7 @@ EXCEPTIONS = {
     r"^pip install ray": "it changes the environment; it is for the machines of one server with many GPUs",
     r"^nlac-bench verify": "its entry has a hash in its name; tests/leaderboards/test_submit.py runs it",
     r"^python -m nlac_bench\.leaderboards\.floors": (
-        "it plays whole test splits; tests/leaderboards/test_kept.py plays one floor"
+        "it plays whole test splits; tests/leaderboards/test_reported.py plays one floor"
     ),
 }
 

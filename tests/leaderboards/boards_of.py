@@ -20,7 +20,7 @@ from nlac_bench.leaderboards.entry import (
     TaskOutcome,
 )
 from nlac_bench.leaderboards.entry_file import sealed
-from nlac_bench.leaderboards.numbers import numbers_of
+from nlac_bench.leaderboards.numbers import numbers_of, stated_numbers
 from nlac_bench.leaderboards.subject import Subject, Tokens, Training, TrainingCost
 from tests.leaderboards.factory import KEY, entry
 
@@ -108,7 +108,11 @@ def hostile(texts: Sequence[str]) -> list[Entry]:
     key = BoardKey.model_validate(key.model_dump())
     ranked = [algorithm(f"{rate} {'  '.join(texts)}"[:500], rate, texts, board=key) for rate in (0.9, 0.3)]
     source = Source(title=texts[0], url="https://example.org/?q=%22%3E", where="  ".join(texts)[:500])
-    return [*ranked, algorithm("imported", 0.4, texts, board=key, level="imported", source=source)]
+    cited = entry(
+        "cited", key=key, level="reported", kind="models", numbers=stated_numbers(0.4), source=source,
+        subject=Subject(agent="  ".join(texts)[:500]), warnings=list(texts),
+    )  # fmt: skip
+    return [*ranked, algorithm("partial", 0.4, texts, board=key, partial=True), cited]
 
 
 def _task(won: bool, reason: str) -> TaskOutcome:

@@ -85,13 +85,12 @@ def test_missing_episodes_count_as_failures_in_the_pairs() -> None:
     assert lost.numbers.success == 1.0
 
 
-def test_partial_imported_and_reported_entries_have_no_place() -> None:
+def test_partial_and_reported_entries_have_no_place() -> None:
     partial = entry("half", wins(55), partial=True)
-    imported = entry("old", wins(55), level="imported", source=Source(title="kept", url=None, where="file"))
     source = Source(title="A paper", url="https://arxiv.org/abs/2512.04601", where="table 1")
     reported = entry("paper", level="reported", source=source, kind="models", numbers=stated_numbers(0.59))
-    (board,) = make_boards([GOOD, LEVEL, partial, imported, reported])
-    assert {row.entry.subject.agent for row in board.unranked} == {"half", "old"}
+    (board,) = make_boards([GOOD, LEVEL, partial, reported])
+    assert {row.entry.subject.agent for row in board.unranked} == {"half"}
     assert all(row.place is None for row in board.unranked)
     assert [e.subject.agent for e in board.reported] == ["paper"]
     assert len(board.pairs) == 1  # the family is the two ranked entries

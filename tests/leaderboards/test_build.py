@@ -174,7 +174,7 @@ def test_hostile_entries_break_neither_csv_nor_markdown(tmp_path: Path) -> None:
     build(results, out)
     with next(out.glob("*.csv")).open(newline="", encoding="utf-8") as stream:
         header, *rows = csv.reader(stream)
-    assert len(rows) == 3 and all(len(row) == len(header) for row in rows)
+    assert len(rows) == 4 and all(len(row) == len(header) for row in rows)
     assert not any(re.match(r"[=@\t\r]|[+-](?![\d.]+$)", cell) for row in rows for cell in row)
     text = next(out.glob("*-algorithms.md")).read_text(encoding="utf-8")
     table = [line for line in text.splitlines() if line.startswith("|")][:5]

@@ -85,8 +85,8 @@ def test_entries_without_budgets_have_costs_and_no_warning() -> None:
     (costs,) = view.costs
     assert costs[2:] in ([None, "2.00", None, "1.00", "2.00"], [None, "0.50", None, "1.00", "0.50"])
     assert view.cost_notes == [] and all(row.budget is None for row in view.rows)
-    imported = trained("nlac", (12_000, 90_000, 500), 0.5, budget=None)
-    (board,) = make_boards([imported, trained("ppo", (12_000, 12_000, 12_000), 0.5)])
+    unlimited = trained("nlac", (12_000, 90_000, 500), 0.5, budget=None)
+    (board,) = make_boards([unlimited, trained("ppo", (12_000, 12_000, 12_000), 0.5)])
     assert BoardView(board).cost_notes == []
 
 

@@ -1,7 +1,6 @@
-"""What a page says of its board is true of this board: kept and published figures, and small boards."""
+"""What a page says of its board is true of this board: published figures, and small boards."""
 
 import csv
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -13,8 +12,8 @@ from scipy import stats
 from nlac_bench.leaderboards.boards import make_boards
 from nlac_bench.leaderboards.entry import Entry, RunOutcomes, TaskOutcome
 from nlac_bench.leaderboards.entry_file import sealed
-from nlac_bench.leaderboards.kept import imported, reported
 from nlac_bench.leaderboards.numbers import numbers_of
+from nlac_bench.leaderboards.reported import reported
 from nlac_bench.leaderboards.subject import Subject, Training, TrainingCost
 from nlac_bench.reports.boards.build import render_boards
 from nlac_bench.reports.boards.figures import board_charts
@@ -79,20 +78,6 @@ def test_a_title_has_what_tells_boards_apart() -> None:
     )
 
 
-def test_what_was_not_kept_is_a_dash_and_is_not_drawn_as_free() -> None:
-    comparison = json.loads((LEADERBOARDS / "miniature" / "comparison.json").read_bytes())
-    board = next(each for each in map(BoardView, make_boards(imported(comparison))) if "retail" in each.title)
-    rows = {row.agent: row for row in board.rows}
-    base, nlac = rows["base"], rows["nlac"]
-    assert (base.tokens, base.hours, base.exceptions) == (None, None, "–, –, –")
-    assert dict(base.facts)["Time of the test episodes"] == "–"
-    assert nlac.tokens and nlac.hours and nlac.exceptions == "0, 0, 0", "the sweep's file has these"
-    assert dict(nlac.facts)["Replies cut at their length"] == "–", "the ends of episodes were not kept"
-    cost = board_charts(board.rows, [])[0]
-    assert "base" not in {row[0] for row in cost.table.rows} and "left out" in cost.caption
-    assert "Dashed" not in board.note and "command" not in board.note and "comparisons" not in board.note
-
-
 def test_the_tests_of_seeds_have_their_intervals() -> None:
     """In the tables of the learning curves; the interval is that of the seed's own tasks."""
     board = view(algorithm("nlac", 0.6), algorithm("ppo", 0.5))
@@ -112,7 +97,7 @@ def test_a_page_says_only_what_is_on_it() -> None:
         render_boards([view(*floors, entry("a", [True] * 12), entry("b", [False] * 12)).board]).values()
     )
     assert "A place is an interval" in both and 'role="search"' in both
-    assert "replayed</b>" not in both and "imported</b>" not in both
+    assert "replayed</b>" not in both and "reported</b>" not in both
 
 
 def rewarded(agent: str, rewards: list[float], cut: int = 0) -> Entry:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from nlac_bench.leaderboards.entry import Cost, Entry
+from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.spent import budget_use
 from nlac_bench.leaderboards.subject import Tokens
 from nlac_bench.reports.boards.formats import NOTHING, count_text, duration, plain
@@ -42,19 +42,9 @@ def success_of(entry: Entry) -> float | None:
     return entry.numbers.success if entry.level == "reported" else entry.numbers.success_if_missing_failed
 
 
-def has_only_outcomes(entry: Entry) -> bool:
-    """Return whether an imported entry has nothing but outcomes: no costs, and no count of lost episodes."""
-    return entry.level == "imported" and entry.subject.training is None and entry.cost == Cost()
-
-
 def count_of(entry: Entry, name: str) -> int | None:
-    """Return one of ``EpisodeCounts`` by its name; None if it is unknown."""
-    numbers = entry.numbers
-    if numbers.counts is None or (has_only_outcomes(entry) and name not in ("planned", "scored")):
-        return None
-    if entry.level == "imported" and not numbers.end_reasons and name in ("length", "recovered_errors"):
-        return None
-    count: int = getattr(numbers.counts, name)
+    """Return one of ``EpisodeCounts`` by its name; None if the entry has no episodes."""
+    count: int | None = getattr(entry.numbers.counts, name, None)
     return count
 
 
@@ -106,8 +96,7 @@ def result_facts(entry: Entry) -> Facts:
     if unknown:
         facts.append(("Questions that the oracle could not answer", ", ".join(f"{u:.1%}" for u in unknown)))
     if entry.outcomes:
-        known = entry.level != "imported" or cost != Cost()
-        facts.append(("Time of the test episodes", duration(cost.seconds / 3600 if known else None)))
+        facts.append(("Time of the test episodes", duration(cost.seconds / 3600)))
     return facts
 
 

@@ -71,7 +71,7 @@ def index_of(views: Sequence[BoardView]) -> BoardIndex:
     index = BoardIndex()
     groups: dict[tuple[str, str], list[BoardView]] = {}
     newest: dict[str, int] = {}
-    for view in sorted(views, key=lambda view: (view.board.key.env, view.board.kind, view.title, view.stem)):
+    for view in sorted(views, key=lambda view: (view.board.kind, view.board.key.env, view.title, view.stem)):
         groups.setdefault((view.board.key.env, view.board.kind), []).append(view)
         newest[view.board.key.env] = max(newest.get(view.board.key.env, 0), view.version_number or 0)
     for group in groups.values():

@@ -61,8 +61,6 @@ def _untested(rows: Sequence[RowView]) -> Fact:
 
 def _cost(first: RowView, following: Sequence[RowView]) -> Fact:
     of = "training" if first.entry.subject.training is not None else "the test episodes"
-    if first.tokens is None:
-        return Fact(_COST, "Not known", "the costs of this entry were not kept")
     steps = f", {first.gradient_steps:,.0f} gradient steps" if first.gradient_steps else ""
     time = f", {duration(first.hours)}" if first.hours else ""
     beside = [f"; {row.name}, the next: {amount(row.tokens)}" for row in following if row.tokens]
@@ -70,7 +68,7 @@ def _cost(first: RowView, following: Sequence[RowView]) -> Fact:
 
 
 _REAL, _COST = "Is the lead real?", "At what cost?"
-_REASONS = {"imported": "imported results", "partial": "not all tasks were played"}
+_REASONS = {"partial": "not all tasks were played"}
 _NAMED = 3
 """Entries that are named; of further ones the number is stated."""
 

@@ -13,7 +13,6 @@ from nlac_bench.reports.boards.facts import (
     SEED_COLUMNS,
     Facts,
     count_of,
-    has_only_outcomes,
     result_facts,
     run_facts,
     seed_rows,
@@ -215,13 +214,8 @@ class RowView:
             count_text(self.count(name)) for name in ("infra_errors", "truncated", "content_filter")
         )
 
-    @property
-    def only_outcomes(self) -> bool:
-        """Whether costs and lost episodes of the entry are unknown."""
-        return has_only_outcomes(self.entry)
-
     def count(self, name: str) -> int | None:
-        """Return one of ``EpisodeCounts`` by its name; None if it is unknown."""
+        """Return one of ``EpisodeCounts`` by its name; None if the entry has no episodes."""
         return count_of(self.entry, name)
 
     @property
@@ -259,7 +253,7 @@ class RowView:
         return None if training is None else sum(map(value, training.runs)) / len(training.runs)
 
     def _test_only(self, value: float) -> float | None:
-        return value if self.entry.outcomes and not self.only_outcomes else None
+        return value if self.entry.outcomes else None
 
     @property
     def source(self) -> "Markup | None":

@@ -126,8 +126,6 @@ def note(rows: Sequence[RowView], lines: Sequence[str], *, compared: bool) -> st
         )
     else:
         words += " Tokens and time are those of the test episodes."
-    if any(row.only_outcomes for row in rows):
-        words += " Of an imported entry, a dash is a number that was not kept."
     return words + (f" Dashed lines mark {sentence(lines)}." if lines else "")
 
 

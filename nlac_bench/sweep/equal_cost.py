@@ -1,0 +1,74 @@
+"""Compares the methods of a sweep at equal cost: at shares of what the cheapest run spent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from nlac_bench.learner.config import BudgetUnit
+from nlac_bench.stats.estimates import Estimate
+from nlac_bench.stats.tables import number, render_table
+from nlac_bench.training.costs import CostComparison, Matched, RunCost
+from nlac_bench.training.curve import AXES
+from nlac_bench.training.progress import SPENT_FIELD
+
+SHARES = (0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class EqualCost:
+    """Validation success at ``SHARES`` of the smallest total of one kind of cost.
+
+    ``by_method`` has one ``Matched`` for each share, whose side A is ``against``, by the method of side B.
+    """
+
+    kind: BudgetUnit
+    against: str
+    smallest: float
+    by_method: dict[str, list[Matched]]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object of ``comparison.json``."""
+        matched = {name: [each.to_json() for each in row] for name, row in self.by_method.items()}
+        return {"kind": self.kind, "smallest": self.smallest, "matched": matched}
+
+    def to_text(self) -> str:
+        """Return a table with a row for each method and two columns for each share."""
+        name = AXES[SPENT_FIELD[self.kind]]
+        header = [f"validated within … {name}"]
+        for share in SHARES:
+            header += [f"{share * self.smallest:,.0f}", f"{self.against} − method"]
+        first = next(iter(self.by_method.values()))
+        lines = [[self.against, *(cell for each in first for cell in (number(each.a), ""))]]
+        for method, row in self.by_method.items():
+            cells = (
+                (number(each.b), Estimate(each.a - each.b, each.low, each.high).to_text(sign=True))
+                for each in row
+            )
+            lines.append([method, *(cell for pair in cells for cell in pair)])
+        return render_table(header, lines)
+
+
+def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> list[EqualCost]:
+    """Return the comparison for each kind of cost.
+
+    A kind of which all runs spent the same is left out, since their tests are at equal cost. Nothing is
+    returned while a method has no finished run.
+
+    Args:
+        compared: the costs of ``against`` and of each other method, by the name of the other one.
+    """
+    pairs = {method: costs for method, costs in compared.items() if costs is not None}
+    runs = [run for costs in pairs.values() for side in costs.sides for run in side]
+    found = []
+    for kind in get_args(BudgetUnit) if pairs and len(pairs) == len(compared) else ():
+        spent = [_spent(run, kind) for run in runs]
+        smallest = min(spent)
+        rows = {m: [costs.at(kind, share * smallest) for share in SHARES] for m, costs in pairs.items()}
+        matched = {method: [each for each in row if each is not None] for method, row in rows.items()}
+        if smallest < max(spent) and all(len(row) == len(SHARES) for row in matched.values()):
+            found.append(EqualCost(kind, against, smallest, matched))
+    return found
+
+
+def _spent(run: RunCost, kind: BudgetUnit) -> float:
+    return {"steps": run.gradient_steps, "env_steps": run.env_steps, "tokens": run.tokens}[kind]

@@ -1,0 +1,67 @@
+"""A sweep compares methods at shares of what the cheapest run spent."""
+
+import pytest
+
+from nlac_bench.sweep.equal_cost import equal_cost
+from nlac_bench.training.costs import CostComparison, RunCost
+
+TASKS = 64
+
+
+def run(env_steps: int, tokens: int, *validations: tuple[int, int, float]) -> RunCost:
+    """A run of 40 gradient steps with validations after environment steps and tokens, and their success."""
+    rows = [
+        {
+            "gradient_steps_total": 10 * i,
+            "env_steps": steps,
+            "tokens": spent,
+            "success": success,
+            "tasks": TASKS,
+        }
+        for i, (steps, spent, success) in enumerate(validations)
+    ]
+    return RunCost(env_steps, 40, 60.0, {"policy": tokens}, validations=rows)
+
+
+NLAC = [
+    run(1200, 8000, (0, 0, 0.25), (300, 2000, 0.5), (1200, 8000, 0.75)),
+    run(1000, 9000, (0, 0, 0.25), (250, 2250, 0.75), (1000, 9000, 1.0)),
+]
+PPO = [
+    run(1200, 1000, (0, 0, 0.25), (600, 500, 0.75), (1200, 1000, 0.5)),
+    run(1600, 1200, (0, 0, 0.25), (700, 600, 0.25), (1600, 1200, 0.5)),
+]
+
+
+def test_the_last_validations_within_each_share_are_compared() -> None:
+    steps, tokens = equal_cost({"ppo": CostComparison(NLAC, PPO, ("nlac", "ppo"))}, "nlac")
+    assert (steps.kind, steps.smallest, tokens.kind, tokens.smallest) == ("env_steps", 1000, "tokens", 1000)
+    assert [(each.at, each.a, each.b) for each in steps.by_method["ppo"]] == [
+        (250, 0.5, 0.25),  # of seed 0 only the start is within 250 steps
+        (500, 0.625, 0.25),
+        (1000, 0.75, 0.5),
+    ]
+    assert [(each.a, each.b) for each in tokens.by_method["ppo"]] == [
+        (0.25, 0.25),
+        (0.25, 0.5),
+        (0.25, 0.375),
+    ]
+    assert [each.verdict for each in tokens.by_method["ppo"]] == [
+        "not distinguishable",
+        "B better",
+        "B better",
+    ]
+    assert "validated within … generated tokens" in tokens.to_text() and "0.375" in tokens.to_text()
+    assert tokens.to_json()["smallest"] == 1000
+
+
+@pytest.mark.parametrize(
+    "other", [None, CostComparison(NLAC, [run(1500, 1000, (300, 500, 0.5))], ("nlac", "x"))]
+)
+def test_nothing_is_compared_without_a_validation_in_time(other: CostComparison | None) -> None:
+    assert equal_cost({"ppo": CostComparison(NLAC, PPO), "x": other}, "nlac") == []
+
+
+def test_kinds_of_which_all_spent_the_same_are_left_out() -> None:
+    kinds = [each.kind for each in equal_cost({"nlac": CostComparison(NLAC, NLAC)}, "nlac")]
+    assert kinds == ["env_steps", "tokens"]
