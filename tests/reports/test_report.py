@@ -44,7 +44,8 @@ from tests.reports.report_runs import (
 from tests.sweep.test_sweep_failures import PLAN, Cell, fail, fill
 
 LIMITS = ("turn_limit", "token_limit", "cost_limit", "time_limit")
-MINIATURE = Path(__file__).parents[2] / "leaderboards" / "miniature"
+RETAIL = Path(__file__).parents[2] / "leaderboards" / "retail"
+SHOP = 'tau_retail@{"level": "easy"}'
 
 
 def section(report: ReportPage, name: str) -> Section:
@@ -477,24 +478,21 @@ def test_a_sweep_is_reported_with_failed_seeds(tmp_path: Path) -> None:
 
 
 def test_the_committed_sweep_is_reported_without_its_runs() -> None:
-    report = report_of([str(MINIATURE)])
-    data = json.loads((MINIATURE / "comparison.json").read_text())
+    report = report_of([str(RETAIL)])
+    data = json.loads((RETAIL / "comparison.json").read_text())
     assert len(report.sections) == 8 and report.progress == ()
-    assert section(report, "denominators").notes == ("18,264 of 18,264 test episodes are scored.",)
-    assert [answer.name for answer in report.answers][:2] == ["tau_retail", "twenty_questions"]
-    assert [fact.value for fact in report.answers[0].facts] == ["0.411", "0.742", "+0.331", "143k"]
-    told = {row["method"] for row in data["rows"] if row["env"] == "tau_retail" and row["versus"]
+    assert section(report, "denominators").notes == ("2,880 of 2,880 test episodes are scored.",)
+    assert [fact.value for fact in report.answers[0].facts] == ["0.375", "0.694", "+0.319", "149k"]
+    told = {row["method"] for row in data["rows"] if row["env"] == SHOP and row["versus"]
             and row["versus"]["verdict"] == "A better"}  # fmt: skip
     better = report.verdict.split("It is better than ")[1].split(".  ")[0].split(" It cannot")[0]
     assert {re.sub(r" \(.*", "", name) for name in re.split(r", | and ", better)} == told
-    stored = [
-        r["success"] for name, r in data["runs"]["tau_retail"].items() if name.rpartition("-")[0] == "nlac"
-    ]
+    stored = [r["success"] for name, r in data["runs"][SHOP].items() if name.rpartition("-")[0] == "nlac"]
     expected = algorithm_interval(np.array([[run[task] for task in stored[0]] for run in stored]))
     drawn_bar = by_first(section(report, "success").figures[0].table)["nlac"]
     assert (drawn_bar["95 % low"], drawn_bar["95 % high"]) == pytest.approx((expected.low, expected.high))
     tested = [row for row in section(report, "curves").figures[0].table.rows if row[2] == "test"]
-    nlac = next(r for r in data["rows"] if (r["env"], r["method"]) == ("tau_retail", "nlac"))
+    nlac = next(r for r in data["rows"] if (r["env"], r["method"]) == (SHOP, "nlac"))
     drawn = {str(row[1]): (row[3], row[4]) for row in tested if row[0] == "nlac"}
     assert drawn.keys() == nlac["chosen_steps"].keys()
     for seed, step in nlac["chosen_steps"].items():
@@ -536,15 +534,15 @@ def test_damaged_costs_are_refused(tmp_path: Path, usage: object) -> None:
 
 @pytest.mark.parametrize("field", ["success", "tokens", "gradient_steps_total"])
 def test_damaged_validations_of_a_sweep_are_refused(tmp_path: Path, field: str) -> None:
-    data = json.loads((MINIATURE / "comparison.json").read_text())
-    del data["runs"]["tau_retail"]["nlac-0"]["validations"][1][field]
+    data = json.loads((RETAIL / "comparison.json").read_text())
+    del data["runs"][SHOP]["nlac-0"]["validations"][1][field]
     (tmp_path / "comparison.json").write_text(json.dumps(data))
     with pytest.raises(RunFolderError, match=rf"nlac-0.*{field}"):
         report_of([str(tmp_path)])
 
 
 def test_a_sweep_without_any_result_is_reported(tmp_path: Path) -> None:
-    data = json.loads((MINIATURE / "comparison.json").read_text())
+    data = json.loads((RETAIL / "comparison.json").read_text())
     data["runs"] = {}
     for row in data["rows"]:
         row |= {"success": None, "seeds": dict.fromkeys(row["seeds"]), "env": f"../{row['env']}"}
