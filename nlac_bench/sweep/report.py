@@ -55,11 +55,12 @@ def write(
     for env in sweep.seeds_by_env():
         here = rows(sweep, results, env, against, (decisions or {}).get(env))
         counts += [row.count for row in here]
-        parts.append(_env_section(sweep, results, env, here, against))
+        compared = {row.method: row.costs for row in here if row.method != against}
+        at_equal_cost = equal_cost(compared, against) if env in sweep.seeds else []
+        parts.append(_env_section(sweep, results, env, here, against, at_equal_cost))
         data["rows"] += [_row_json(row, results) for row in here]
         data["runs"][env] = _runs_json(sweep, results, env)
-        if env in sweep.seeds:
-            data["equal_cost"][env] = [each.to_json() for each in _at_equal_cost(here, against)]
+        data["equal_cost"][env] = [each.to_json() for each in at_equal_cost]
     if decisions:
         reached = (
             f"{env}, {against} − {m}: {d}" for env, found in decisions.items() for m, d in found.items()
@@ -115,10 +116,16 @@ def _tuning_section(
     return f"## Tuning\n\n```\n{table}\n```\n{left}"
 
 
-def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[MethodRow], against: str) -> str:
+def _env_section(
+    sweep: Sweep,
+    results: Results,
+    env: str,
+    here: Sequence[MethodRow],
+    against: str,
+    at_equal_cost: Sequence[EqualCost],
+) -> str:
     source = sweep.transfer.get(env)
     title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
-    at_equal_cost = [] if source else _at_equal_cost(here, against)
     tables = [
         render_table(*_success_table(here, results, env, against)),
         render_table(*_cost_table(here, against)),
@@ -136,10 +143,6 @@ def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[Method
         compared = ((f"{row.method} − {BASE}", row.gain), (f"{against} − {row.method}", row.versus))
         parts += [f"{what} is not measured: {d.why_not}" for what, d in compared if d and d.why_not]
     return f"{title}\n\n```\n" + "\n\n".join(tables) + f"\n```\n{notes}{_list(parts)}"
-
-
-def _at_equal_cost(here: Sequence[MethodRow], against: str) -> list[EqualCost]:
-    return equal_cost({row.method: row.costs for row in here if row.method != against}, against)
 
 
 def _list(items: Iterable[str]) -> str:

@@ -499,6 +499,14 @@ def test_the_committed_sweep_is_reported_without_its_runs() -> None:
         assert drawn[seed] == pytest.approx((step, nlac["seeds"][seed]))
 
 
+def test_the_answers_of_a_sweep_name_its_environments(tmp_path: Path) -> None:
+    data = json.loads((RETAIL / "comparison.json").read_text())
+    data["rows"] += [row | {"env": "twenty_questions"} for row in data["rows"]]
+    data["runs"]["twenty_questions"] = data["runs"][SHOP]
+    (tmp_path / "comparison.json").write_text(json.dumps(data))
+    assert [each.name for each in report_of([str(tmp_path)]).answers][:2] == [SHOP, "twenty_questions"]
+
+
 def test_a_damaged_comparison_and_a_folder_without_a_run_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match=r"manifest\.json is missing"):
         report_of([str(tmp_path)])

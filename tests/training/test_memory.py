@@ -150,7 +150,7 @@ def test_samples_of_one_prompt_are_estimated_with_one_prompt() -> None:
 
     shared = {"budget": "steps=2", "train_batch_size": 32, "mini_batch_size": 32, "precision": "fp32"}
     (few, less), (many, more) = step("grpo", **shared), step("rft", **shared)
-    assert few < 0.3 * many and less < more
+    assert few < 0.3 * many and less < 0.85 * more
     large = shared | {"train_batch_size": 256, "mini_batch_size": 256}
     assert step("grpo", **large)[1] > less
 

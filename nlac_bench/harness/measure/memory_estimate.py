@@ -23,8 +23,9 @@ one number take 12 MB (measured with 135 million parameters). It keeps 1,024 pro
 HEAP_SHARE, HEAP_BYTES = 0.8, 0.3e9
 """Free blocks of the heap in a gradient step on CPUs, per byte of activations, and at most: freed temporary
 tensors lie between activations. Measured in a pass of 930 tokens with 143 MB of activations: it took 512 MB,
-and 392 MB with pages of its own for each tensor, which would need a quarter more CPU time. A run whose passes
-have 1.2 GB of activations needed no more than without free blocks."""
+and 392 MB with pages of its own for each tensor, which would need a quarter more CPU time. The
+share does not hold for large passes: a run of PPO, with 1.2 GB of activations, had a lower peak than is
+estimated without free blocks."""
 
 
 @dataclass(frozen=True)

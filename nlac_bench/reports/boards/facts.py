@@ -44,8 +44,8 @@ def success_of(entry: Entry) -> float | None:
 
 def count_of(entry: Entry, name: str) -> int | None:
     """Return one of ``EpisodeCounts`` by its name; None if the entry has no episodes."""
-    count: int | None = getattr(entry.numbers.counts, name, None)
-    return count
+    counts = entry.numbers.counts
+    return None if counts is None else int(getattr(counts, name))
 
 
 def result_facts(entry: Entry) -> Facts:

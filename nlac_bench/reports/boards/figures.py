@@ -39,8 +39,7 @@ class Chart:
 def board_charts(rows: Sequence[RowView], pinned: Sequence[RowView]) -> list[Chart]:
     """Return the figures of a board; without entries that were trained there are no learning curves."""
     charts = []
-    known = [row for row in rows if any(cost(row) is not None for _, cost in _POINTS)]
-    shown = [row for row in known if row.success is not None]
+    shown = [row for row in rows if row.success is not None]
     if shown:
         charts.append(
             Chart(
@@ -48,7 +47,7 @@ def board_charts(rows: Sequence[RowView], pinned: Sequence[RowView]) -> list[Cha
                 "Success with its 95 % interval against the cost of training (mean over seeds) or, without "
                 "training, of the test episodes."
                 + (" Dashed lines: floors and oracle." if pinned else "")
-                + (" Entries whose cost is unknown are left out." if len(shown) < len(rows) else ""),
+                + (" Entries without a success rate are left out." if len(shown) < len(rows) else ""),
                 _cost_figure(shown, pinned),
             )
         )
