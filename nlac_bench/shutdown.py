@@ -1,6 +1,7 @@
 """Functions for a process that exits after a signal."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import sys
@@ -16,7 +17,11 @@ def record_signals() -> None:
     builds a model class into an error of its own.
     """
     global _arrived
-    _arrived, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    # Standard streams that are closed are opened later, so their numbers are left free.
+    _arrived, wakeup = (fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 3) for each in pipe)
+    for each in pipe:
+        os.close(each)
     signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
     os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # a child must not write to the pipe
 
