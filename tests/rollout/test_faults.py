@@ -73,10 +73,10 @@ def check(results: list[Episode | Failure]) -> int:
 )
 def test_each_fault_at_20_percent(fault: str) -> None:
     server = FaultServer(answer, [fault], rate=0.2)
-    retries = Retries(attempts=9, timeouts=9, first=0.01, longest=0.1, max_wait=0)
+    retries = Retries(attempts=12, timeouts=12, first=0.01, longest=0.1, max_wait=0)
     scored = check(play(server, retries, timeout=1.5 if fault == "timeout" else 30.0))
     assert server.served[fault] > 50
-    assert scored == len(SPECS)  # nine failures in a row: 400 calls · 0.2^9 = 0.0002 expected
+    assert scored == len(SPECS)  # twelve failures in a row: 400 calls · 0.2^12 = 2e-6 expected
 
 
 def test_all_faults_with_few_retries_leave_typed_failures_and_no_silent_zero() -> None:
