@@ -23,10 +23,11 @@ _VERB = (
 _KNOWN_NAMES = re.compile(
     r"\b(?:expected|must be|should be) (?:one|any) of\b[^.\n]*"
     r"|(?<!not )\b(?:allowed|supported|valid|known|accepted|permitted|expected)"
-    r" (?:fields|param\w*s|properties|keys|arguments|options|names)\b[^.\n]*",
+    r" (?:fields|param\w*s|properties|keys|arguments|options|names)\b[^.\n]*"
+    r"|\b(?:you (?:mean|meant|want|wanted)|similar(?: \w+)?|closest(?: \w+)?)\b[^.\n]*",
     re.I,
 )
-"""A list of what the server accepts: the field that it refuses is not among it."""
+"""What the server accepts, as a list or as a suggestion: the field that it refuses is not among it."""
 _ANSWER_LENGTH = re.compile(
     r"\bmax(?:imum)? (?:(?:new|output|completion) )?tokens\b"
     r"|\b(?:output|completion|response|answer|generation) (?:tokens|length|limit)\b",
@@ -65,7 +66,7 @@ def _mentioned(name: str, message: str) -> bool:
     return (
         re.search(
             rf"{quoted}|{_KIND}\W{{1,3}}{name}\b|(?<![\w]){name}\W?\s+{_VERB}|:\s*{name}\s*(?:[.,;)}}\"]|$)"
-            rf"|\b(?:for|of|with|in|body\.)\s*{name}\b(?!\s+\w+ing)",
+            rf"|\b(?:for|of|with|in|body\.)\s*{name}\b(?!\s+\w+ing)|^{name}: ",
             message,
             re.I,
         )
