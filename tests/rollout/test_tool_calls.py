@@ -70,6 +70,8 @@ FAMILIES = {
     "MiniMax": f'<minimax:tool_call>\n<invoke name="{NAME}">\n{EACH}<parameter name="{{{{ key }}}}">{VALUE}'
     "</parameter>\n"
     "{% endfor %}</invoke>\n</minimax:tool_call>",
+    "MiniMax's parts in another wrapper": f'<function_calls>\n<invoke name="{NAME}">\n{EACH}'
+    f'<parameter name="{{{{ key }}}}">{VALUE}</parameter>\n{{% endfor %}}</invoke>\n</function_calls>',
     "gpt-oss": f"<|channel|>commentary to=functions.{NAME} <|constrain|>json<|message|>{GIVEN}<|call|>",
     "Gemma 4": f"<|tool_call>call:{NAME}{{{{ '{{' }}}}{EACH}{{{{ key }}}}:{{{{ '<|\"|>' ~ value ~ '<|\"|>' "
     "if value is string else value | tojson }}{{ ',' if not loop.last }}{% endfor %}{{ '}' }}<tool_call|>",

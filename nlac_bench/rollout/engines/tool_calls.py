@@ -390,5 +390,5 @@ _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
 )
 _WRAPPERS = re.compile(
     r"<｜tool▁calls▁(?:begin|end)｜>|<\|tool_calls_section_(?:begin|end)\|>|</?(?:minimax|seed):tool_call>"
-    r"|</?｜DSML｜(?:function_calls|tool_calls)>|<｜end▁of▁sentence｜>|</?tool_calls?>"
+    r"|</?(?:｜DSML｜)?(?:function_calls|tool_calls?)>|<｜end▁of▁sentence｜>"
 )
