@@ -12,7 +12,7 @@ from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_line
 from nlac_bench.harness.runs.configuration import ConfigError
 from nlac_bench.sweep.adaptive import Stage, check_adaptive, chosen_by_verdict, play_adaptively, stage_of
 from nlac_bench.sweep.file import read_sweep
-from nlac_bench.sweep.play import complete, play
+from nlac_bench.sweep.play import check_started, complete, play
 
 
 def sweep(
@@ -82,6 +82,8 @@ def sweep(
         raise ConfigError(
             f"--out {out}: the folder does not exist; run the sweep without --report-only first"
         )
+    if report_only:
+        check_started(planned, out)
 
     def report() -> bool:
         """Write and print the comparison of the finished runs; return whether all runs are finished."""
@@ -89,7 +91,7 @@ def sweep(
 
         stage = Stage(planned, {}) if seeds is None else stage_of(planned, out, against)
         path, counts = write(stage.sweep, out, against, stage.decisions)
-        finished = complete(stage.sweep, out)
+        finished = complete(stage.sweep, out) and all(count.reason is None for count in counts)
         if as_json:
             cells = [count.to_json() for count in counts]
             print_json({"folder": str(out), "complete": finished, "comparison": str(path), "cells": cells})
@@ -108,4 +110,4 @@ def sweep(
             else:
                 play_adaptively(planned, out, jobs, against, say)
     if not report():
-        raise incomplete("some runs have not ended", again)
+        raise incomplete("some runs have not ended or cannot be read", again)

@@ -31,8 +31,8 @@ class NotComparableError(NlacBenchError):
 class MeasuredRun:
     """The conditions and outcomes of a run, as ``compare`` needs them, and the world that it played.
 
-    ``path`` is its folder; None if the outcomes do not come from a folder. ``beside`` is what plays beside
-    the policy, such as ``refine 2``; empty for the policy alone.
+    ``path`` is its folder; None if the outcomes do not come from a folder. ``agent`` is what played, such as
+    ``nlac + refine 2``; empty if that is not known.
     """
 
     name: str
@@ -40,7 +40,7 @@ class MeasuredRun:
     outcomes: Outcomes
     world: int | None = None
     path: Path | None = None
-    beside: str = ""
+    agent: str = ""
 
     @classmethod
     def read(cls, path: str | Path, name: str | None = None) -> Self:
@@ -50,7 +50,7 @@ class MeasuredRun:
             RunFolderError: the folder contains no run, or is damaged.
         """
         run = RunFolder.open(path)
-        return cls(name or str(path), run.conditions, outcomes_of(run), run.world, run.path, run.beside)
+        return cls(name or str(path), run.conditions, outcomes_of(run), run.world, run.path, run.label)
 
 
 def check_conditions(runs: Sequence[MeasuredRun], tasks: TaskChoice = "all") -> None:
@@ -85,14 +85,13 @@ def check_seeds(runs: Sequence[MeasuredRun]) -> None:
 
     Raises:
         NotComparableError: two of them are the same folder, or all episodes that both have recorded are equal
-            and have equal seeds: a copy of a run says nothing about another seed. Or something else played
-            beside the policy.
+            and have equal seeds: a copy of a run says nothing about another seed. Or another agent played.
     """
     for a, b in combinations(runs, 2):
-        if a.beside != b.beside:
+        if a.agent != b.agent:
             raise NotComparableError(
-                f"{a.name} and {b.name} are not seeds of one algorithm: beside the policy, "
-                f"{a.beside or 'nothing'} and {b.beside or 'nothing'} played; compare them as two sides"
+                f"{a.name} and {b.name} are not seeds of one algorithm: their agents are {a.agent} and "
+                f"{b.agent}; compare them as two sides"
             )
         same_folder = a.path is not None and b.path is not None and a.path.resolve() == b.path.resolve()
         if same_folder or _equal_transcripts(a.outcomes.transcripts, b.outcomes.transcripts):

@@ -12,6 +12,7 @@ from nlac_bench.training.curve import AXES
 from nlac_bench.training.progress import SPENT_FIELD
 
 SHARES = (0.25, 0.5, 1.0)
+CAVEAT = "95 % intervals over seeds and validation episodes, not corrected for their number"
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,11 @@ class EqualCost:
     by_method: dict[str, list[Matched]]
 
     def to_json(self) -> dict[str, object]:
-        """Return the object of ``comparison.json``."""
-        matched = {name: [each.to_json() for each in row] for name, row in self.by_method.items()}
+        """Return the object of ``comparison.json``; it has no verdicts, which many intervals do not allow."""
+        matched = {
+            name: [{k: v for k, v in each.to_json().items() if k != "verdict"} for each in row]
+            for name, row in self.by_method.items()
+        }
         return {"kind": self.kind, "smallest": self.smallest, "matched": matched}
 
     def to_text(self) -> str:
@@ -45,7 +49,7 @@ class EqualCost:
                 for each in row
             )
             lines.append([method, *(cell for pair in cells for cell in pair)])
-        return render_table(header, lines)
+        return f"{render_table(header, lines)}\n{CAVEAT}"
 
 
 def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> list[EqualCost]:

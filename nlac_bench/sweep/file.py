@@ -12,7 +12,7 @@ from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure.prepare import outline
 from nlac_bench.harness.runs import named_agents
-from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.configuration import LARGEST_SEED, RunConfig
 from nlac_bench.harness.runs.secrets import refuse_known_secrets
 from nlac_bench.settings import Settings
 from nlac_bench.sweep.plan import TUNING, Cell, Sweep
@@ -31,7 +31,10 @@ class Tuning(Settings):
         description="learning rates to try, and one more beyond the best if that is the smallest or the "
         "largest; if empty, nothing is tuned",
     )
-    seed: int = Field(100, ge=0, description="seed of the tuning runs; must differ from the compared seeds")
+    seed: int = Field(
+        100, ge=0, le=LARGEST_SEED,
+        description="seed of the tuning runs; must differ from the compared seeds",
+    )  # fmt: skip
     env: str | None = Field(None, description="environment of the tuning runs; default: the first in [seeds]")
     budget: str | None = Field(None, description="budget of the tuning runs; default: that of [train]")
 
@@ -84,7 +87,12 @@ class SweepFile(Settings):
                 )
             if name not in self.methods:
                 raise ConfigError(f"variants.{name}: no run uses it; add {name!r} to methods")
-        for method in (*self.methods, *self.methods_train):
+        for name in self.methods_train:
+            if name not in self.methods:
+                raise ConfigError(
+                    f"methods_train.{name}: no run uses it; add {name!r} to methods, or remove it"
+                )
+        for method in self.methods:
             algorithm = self.variants.get(method, method)
             if named_agents.module_of(algorithm):
                 named_agents.method(algorithm)
@@ -92,8 +100,10 @@ class SweepFile(Settings):
                 raise ConfigError(f"unknown method {algorithm!r}; the methods are {', '.join(known)}")
         for env, seeds in self.seeds.items():
             _each_once(seeds, f"seeds.{env}")
-            if not seeds or min(seeds) < 0:
-                raise ConfigError(f"seeds.{env} must be one or more integers from 0 on, got {seeds}")
+            if not seeds or min(seeds) < 0 or max(seeds) > LARGEST_SEED:
+                raise ConfigError(
+                    f"seeds.{env} must be one or more integers from 0 on, up to {LARGEST_SEED}, got {seeds}"
+                )
         if not self.methods or not self.seeds:
             raise ConfigError(
                 "set `methods = [...]` and add a table `[seeds]` with a line such as tau_retail = [0]"
@@ -182,6 +192,9 @@ def check_sweep(sweep: Sweep) -> None:
         seeds[sweep.tuning_env] = (*seeds.get(sweep.tuning_env, ()), sweep.tuning_seed)
     for env in (*sweep.seeds, *sweep.transfer, sweep.tuning_env):
         try:
+            if sweep.methods and env not in sweep.transfer:
+                cell = Cell(sweep.methods[0], env, (*seeds.get(env, ()), 0)[0])
+                outline(RunConfig.from_mapping(sweep.settings(cell, None)))
             outline(RunConfig.from_mapping(sweep.base(env), "[run]")).environments.make_env()
             for seed in seeds.get(env, ()):
                 world_of_seed(env, seed)

@@ -7,13 +7,15 @@ from typing import Any
 
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
-from nlac_bench.training.curve import latest
+from nlac_bench.training.curve import rows_of
 from nlac_bench.training.untrained import BASE
 
 TUNING = "tuning"
 """Name of the folder of the runs that choose learning rates."""
 FLOORS = ("random", "constant")
 """Policies without a model that every report shows."""
+ALWAYS_A_FLOOR = FLOORS[0]
+"""The one that every environment has; the other needs constant actions."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,18 @@ def done(folder: Path) -> bool:
 
 
 def best_validation(folder: Path) -> float:
-    """Return the highest validation success of a run."""
-    return max(row["success"] for row in latest(list(RunFolder.open(folder).metrics()), "validation"))
+    """Return the highest validation success of a run.
+
+    Raises:
+        RunFolderError: the metrics are damaged, or have no validation.
+    """
+    validations = rows_of(RunFolder.open(folder), "validation")
+    if not validations:
+        raise RunFolderError(
+            f"{folder / 'metrics.jsonl'} has no validation; restore the file, or move the folder away to run "
+            "it again"
+        )
+    return max(float(row["success"]) for row in validations)
 
 
 def further_tuning(sweep: Sweep, out: Path) -> list[Cell]:

@@ -18,11 +18,13 @@ from typing import Any, Literal
 
 from nlac_bench.harness.measure.prepare import outline
 from nlac_bench.harness.runs.configuration import ConfigError, RunConfig
-from nlac_bench.harness.runs.lines import make_folder
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.lines import RunFolderError, make_folder
 from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.trust import as_options, to_repeat
 from nlac_bench.sweep.file import check_sweep
 from nlac_bench.sweep.plan import (
+    ALWAYS_A_FLOOR,
     FLOORS,
     Cell,
     Sweep,
@@ -69,11 +71,19 @@ class SweepJob:
         before = read_config(self.written) if self.written.exists() else {}
         for name in self.inputs:
             before.pop(name, None)
-        if before != json.loads(json.dumps(self.settings)):
+        if self._replaced() or before != json.loads(json.dumps(self.settings)):
             raise ConfigError(
                 f"{self.folder} was started with other settings ({self.written}); choose another --out, or "
                 "move that folder away to run it again"
             )
+
+    def _replaced(self) -> bool:
+        """Return whether the folder is that of another run. A damaged one is left to those that read it."""
+        try:
+            own = RunFolder.open(self.folder).config
+        except RunFolderError:
+            return False
+        return any(own.get(name) != self.settings.get(name) for name in ("env", "agent", "seed"))
 
     def command(self) -> list[str]:
         """Return the command that starts or resumes the run; writes the configuration file of a new run."""
@@ -111,6 +121,22 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
     play_jobs([training_job(sweep, c, out, rates.get(c.method)) for c in tuned], jobs, say)
     trained = [c for c in tuned if done(c.folder(out))]
     play_jobs(list(_transfers(sweep, trained, out)), jobs, say)
+
+
+def check_started(sweep: Sweep, out: Path) -> None:
+    """Check that every run in ``out`` was started with the settings of ``sweep``.
+
+    Raises:
+        ConfigError: a run was started with other settings.
+    """
+    cells, rates = list(sweep.cells()), chosen_rates(sweep, out)
+    known = [cell for cell in cells if not sweep.learning_rates or cell.method in rates]
+    for cell in (*sweep.tuning(), *further_tuning(sweep, out)):
+        training_job(sweep, cell, out, cell.lr).check()
+    for cell in known:
+        training_job(sweep, cell, out, rates.get(cell.method)).check()
+    for job in (*_floors(sweep, out), *_bases(sweep, out), *_transfers(sweep, cells, out)):
+        job.check()
 
 
 def complete(sweep: Sweep, out: Path) -> bool:
@@ -175,7 +201,7 @@ def _floors(sweep: Sweep, out: Path) -> Iterator[SweepJob]:
     """
     for env, seeds in sweep.seeds_by_env().items():
         measured = outline(RunConfig.from_mapping(sweep.base(env), "[run]")).environments.measured
-        for name in FLOORS if measured.constant_actions() else FLOORS[:1]:
+        for name in FLOORS if measured.constant_actions() else (ALWAYS_A_FLOOR,):
             settings = {**sweep.base(env), "agent": name, "seed": seeds[0]}
             yield SweepJob("eval", floor_folder(out, env, name), settings)
 

@@ -133,7 +133,7 @@ def _env_section(
         *(each.to_text() for each in at_equal_cost),
         render_table(*_episode_table(here, list(results.bases[env].values()))),
     ]
-    notes = "".join(f"\n{note}\n" for note in _notes(here))
+    notes = "".join(f"\n{note}\n" for note in _notes(here, results.bases[env]))
     notes += _list(note for row in here if row.costs is not None for note in row.costs.notes())
     left = [row.count for row in here] + [results.count(env, BASE)]
     parts = [f"{count.method}: {count}" for count in left if count.reason is not None]
@@ -243,12 +243,15 @@ def _episode_table(
     ]
 
 
-def _notes(here: Sequence[MethodRow]) -> list[str]:
+def _notes(here: Sequence[MethodRow], bases: Mapping[int, MeasuredRun]) -> list[str]:
     notes = []
     if any(row.count.finished == 1 for row in here):
         notes.append("One seed compares two checkpoints, not two algorithms.")
-    if len({tuple(row.chosen_steps) for row in here}) > 1:
-        notes.append("Not all methods have the same seeds: a difference is over those that both have.")
+    if len({frozenset(bases), *(frozenset(row.chosen_steps) for row in here if row.chosen_steps)}) > 1:
+        notes.append(
+            "Not all methods have the same seeds as each other and as the untrained model: a difference is "
+            "over those that both have."
+        )
     return notes
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.stats.pairing import MeasuredRun, NotComparableError, check_seeds
-from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, floor_folder
+from nlac_bench.sweep.plan import ALWAYS_A_FLOOR, FLOORS, Cell, Sweep, base_folder, floor_folder
 from nlac_bench.sweep.status import CellCount, Status, cell_status, one_line, status_of, transfer_status
 from nlac_bench.training.costs import RunCost
 from nlac_bench.training.curve import AXES, latest, rows_of
@@ -54,7 +54,8 @@ class Results:
     ``runs`` has the finished runs by (environment, method) and seed, ``bases`` (the untrained model) by
     environment and seed, ``floors`` (policies without a model) by environment and name. ``statuses`` has
     every planned run of a method or of the untrained model (``BASE``) by (environment, method) and seed.
-    ``floor_statuses`` has the floors that were started, by environment and name.
+    ``floor_statuses`` has the floors that every environment has or that were started, by environment and
+    name.
     """
 
     runs: Mapping[tuple[str, str], Mapping[int, Played]]
@@ -84,7 +85,11 @@ class Results:
         for env, seeds in sweep.seeds_by_env().items():
             bases[env], statuses[env, BASE] = _read_all({seed: base_folder(out, env, seed) for seed in seeds})
             floors[env], result = _read_all({name: floor_folder(out, env, name) for name in FLOORS})
-            floor_statuses[env] = {name: s for name, s in result.items() if s.state != "not started"}
+            floor_statuses[env] = {
+                name: status
+                for name, status in result.items()
+                if name == ALWAYS_A_FLOOR or status.state != "not started"
+            }
         return cls(runs, bases, floors, statuses, floor_statuses)
 
     def by_seed(self, env: str, method: str) -> Mapping[int, Played]:

@@ -10,7 +10,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.learner.config import Budget, BudgetUnit
-from nlac_bench.stats.distributions import Z95
+from nlac_bench.stats.distributions import Z95, t_quantile
 from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.stats.outcomes import Outcomes
 from nlac_bench.stats.tables import number, render_table
@@ -137,8 +137,9 @@ def learning_tokens(generated: Mapping[str, float]) -> dict[str, float]:
 class Matched:
     """Validation success of two sides at equal cost: the last validation that cost no more than ``at``.
 
-    ``low`` and ``high`` are the 95 % interval of the difference of two independent proportions (Newcombe
-    1998, method 10), which disregards that both played the same tasks.
+    ``low`` and ``high`` are the 95 % interval of the difference: the wider of that of two independent
+    proportions (Newcombe 1998, method 10), which disregards that both played the same tasks, and Welch's over
+    the seeds, to which a side with one seed adds no variance. It is not corrected for several comparisons.
     """
 
     kind: str
@@ -193,7 +194,7 @@ class CostComparison:
 
     def at(self, kind: BudgetUnit, most: float) -> Matched | None:
         """Return the last validations that cost at most ``most``; None if a run has none."""
-        rates, bounds = [], []
+        rates, bounds, by_seed = [], [], []
         for side in self.sides:
             reached = [[v for v in each.validations if v[SPENT_FIELD[kind]] <= most] for each in side]
             if not all(reached):
@@ -204,11 +205,13 @@ class CostComparison:
                 return None
             rate = sum(row["success"] * row.get("tasks", 0) for row in last) / tasks
             rates.append(rate)
+            by_seed.append([float(row["success"]) for row in last])
             bounds.append([float(x) for x in wilson_bounds(np.asarray(rate), tasks, Z95)])
         (a, b), ((low_a, high_a), (low_b, high_b)) = rates, bounds
-        low = a - b - np.hypot(a - low_a, high_b - b)
-        high = a - b + np.hypot(high_a - a, b - low_b)
-        return Matched(kind, most, a, b, float(low), float(high))
+        half = _welch_half_width(*by_seed)
+        low = max(-1.0, a - b - max(half, float(np.hypot(a - low_a, high_b - b))))
+        high = min(1.0, a - b + max(half, float(np.hypot(high_a - a, b - low_b))))
+        return Matched(kind, most, a, b, low, high)
 
     def to_json(self) -> dict[str, object]:
         """Return the fields ``costs`` and ``matched_cost`` of the object that ``--json`` prints."""
@@ -291,6 +294,19 @@ def mean_budget(costs: Sequence[RunCost]) -> BudgetUse | None:
     if not uses or len(uses) < len(costs) or len({(use.kind, use.planned) for use in uses}) > 1:
         return None
     return BudgetUse(uses[0].kind, uses[0].planned, float(np.mean([use.spent for use in uses])))
+
+
+def _welch_half_width(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return half the width of Welch's 95 % interval of the difference of two means over seeds.
+
+    A side with one value adds no variance; without any variance the width is 0.
+    """
+    errors = [(float(np.var(x, ddof=1)) / len(x), len(x) - 1) for x in (first, second) if len(x) > 1]
+    error = sum(variance for variance, _ in errors)
+    if not error:
+        return 0.0
+    df = error**2 / sum(variance**2 / free for variance, free in errors)
+    return t_quantile(0.975, df) * float(np.sqrt(error))
 
 
 def _mean(side: Sequence[RunCost]) -> dict[str, object]:

@@ -53,6 +53,7 @@ def make_run(
     tasks: int = 4,
     trials: int = 1,
     first_task: int = 0,
+    agent: str = "react",
     **conditions: Any,
 ) -> MeasuredRun:
     """A run whose episode of (task, trial) ends as ``results`` says; "owed" is not played.
@@ -61,7 +62,7 @@ def make_run(
     """
     plan = plan_episodes([f"t{i}" for i in range(first_task, first_task + tasks)], trials, base_seed=0)
     plan = tuple(Planned(p.task_id, p.trial, p.seed ^ zlib.crc32(path.name.encode())) for p in plan)
-    subject = {"agent": "react", "model": path.name}
+    subject = {"agent": agent, "model": path.name}
     writer = RunWriter.create(
         path, config={}, conditions={**CONDITIONS, **conditions}, subject=subject, plan=plan
     )
@@ -322,6 +323,13 @@ def test_a_run_is_not_a_second_seed_of_its_own(tmp_path: Path) -> None:
             with pytest.raises(NotComparableError, match=f"{what}.*one seed, not two"):
                 compare_algorithms(*sides, tasks="common")
     assert compare_algorithms([a, b], [c, d]).verdict == "not distinguishable"
+
+
+def test_runs_of_two_agents_are_not_seeds_of_one_algorithm(tmp_path: Path) -> None:
+    a, b = (make_run(tmp_path / name, lambda t, k: t != "t1", tasks=9) for name in "ab")
+    c, d = (make_run(tmp_path / n, lambda t, k: t != "t2", tasks=9, agent=n) for n in ("ppo", "nlac"))
+    with pytest.raises(NotComparableError, match="not seeds of one algorithm: their agents are ppo and nlac"):
+        compare_algorithms([a, b], [c, d])
 
 
 def test_algorithms_over_seeds(tmp_path: Path) -> None:

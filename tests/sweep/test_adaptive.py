@@ -127,8 +127,9 @@ model = "tiny"
 
 
 def test_the_command_reports_the_stage_and_refuses_another_verdict(
-    tmp_path: Path, trained: list[tuple[str, int]]
+    tmp_path: Path, trained: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("nlac_bench.cli.sweep.check_started", lambda *_: None)  # no run was configured
     config, out = tmp_path / "sweep.toml", tmp_path / "out"
     config.write_text(SPEC)
     play_adaptively(PLAN, out, 1, "nlac", lambda line: None)

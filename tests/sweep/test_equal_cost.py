@@ -46,11 +46,7 @@ def test_the_last_validations_within_each_share_are_compared() -> None:
         (0.25, 0.5),
         (0.25, 0.375),
     ]
-    assert [each.verdict for each in tokens.by_method["ppo"]] == [
-        "not distinguishable",
-        "B better",
-        "B better",
-    ]
+    assert "not corrected for their number" in tokens.to_text() and "verdict" not in str(tokens.to_json())
     assert "validated within … generated tokens" in tokens.to_text() and "0.375" in tokens.to_text()
     assert tokens.to_json()["smallest"] == 1000
 

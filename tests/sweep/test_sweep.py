@@ -14,13 +14,15 @@ from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.cli import app
 from nlac_bench.harness.runs.configuration import ConfigError
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.seeds import plan_episodes
+from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.sweep import plan as sweeps
 from nlac_bench.sweep import rows as sweep_rows
 from nlac_bench.sweep.curves import LABEL_WIDTH, short_names
 from nlac_bench.sweep.file import check_sweep, read_sweep
 from nlac_bench.sweep.plan import Cell, Sweep
-from nlac_bench.sweep.play import SweepJob
+from nlac_bench.sweep.play import SweepJob, training_job
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.rows import Difference
 from nlac_bench.training.costs import RunCost
@@ -176,6 +178,8 @@ def test_one_rate_beyond_a_best_rate_on_the_edge_is_tried(
         ("methods = ['nlac']\n[seeds]\na = [1, 1]", "seeds.a contains 1 twice"),
         ("methods = ['nlac']\n[seeds]\na = [-1]", "from 0 on"),
         ("methods = ['nlac']\n[seeds]\na = []", "one or more"),
+        (f"methods = ['nlac']\n[seeds]\na = [{2**63}]", "up to 9223372036854775807"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[methods_train.rft]\nlr = 1e-4", "rft: no run uses it"),
         ("methods = ['nlac']\n[seeds]\n'../../x' = [0]", "cannot be used as the name of a folder"),
         ("methods = ['nlac']\n[seeds]\ntuning = [0]", "cannot be used as the name of a folder"),
         ("methods = ['nlac']\ntransfer = 'b'\n[seeds]\na = [0]", "transfer must be a table"),
@@ -221,6 +225,7 @@ GOOD = "methods = ['nlac', 'rft']\n[seeds]\ntau_retail = [0]\n[run]\nmodel = 'ti
         (GOOD + "[train]\nlearning_rate = 1", "nlac: unknown training setting 'learning_rate'"),
         (GOOD + "[methods_train.rft]\nmicro_rows = 0", "rft: train.micro_rows must be at least 1"),
         (GOOD + "colour = 'red'", "unknown setting 'colour'"),
+        (GOOD + "base_url = 'http://localhost:1/v1'", "a model on a server cannot be trained"),
         (GOOD + "limit = 0", "limit must be at least 1"),
     ],
 )
@@ -261,6 +266,29 @@ def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sw
     job.check()
     with pytest.raises(ConfigError, match="started with other settings"):
         SweepJob("run", job.folder, {"train": {"budget": "steps=8"}}).check()
+
+
+def test_a_report_refuses_runs_that_were_started_with_other_settings(tmp_path: Path) -> None:
+    """A changed file, and the folder of another run under the name of a planned one."""
+    out = tmp_path / "out"
+    planned = read_sweep(spec(tmp_path, GOOD))
+    for cell in planned.cells():
+        job = training_job(planned, cell, out, None)
+        job.command()
+        plan = plan_episodes(["t"], 1, base_seed=0)
+        RunWriter.create(
+            job.folder, config=job.settings, conditions={"env": cell.env}, subject={"agent": "a"}, plan=plan
+        ).close()
+    command = ["sweep", str(spec(tmp_path, GOOD)), "--out", str(out), "--report-only"]
+    assert CliRunner().invoke(app, command).exit_code == 3
+    spec(tmp_path, GOOD + "[train]\nbudget = 'steps=400'")
+    changed = CliRunner().invoke(app, command)
+    assert changed.exit_code == 2 and "was started with other settings" in changed.stderr
+    spec(tmp_path, GOOD)
+    shutil.rmtree(out / "tau_retail" / "rft-0")
+    shutil.copytree(out / "tau_retail" / "nlac-0", out / "tau_retail" / "rft-0")
+    swapped = CliRunner().invoke(app, command)
+    assert swapped.exit_code == 2 and "rft-0 was started with other settings" in swapped.stderr
 
 
 def test_a_sweep_that_was_moved_goes_on(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nlac_bench.cli import app
+from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.seeds import plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.sweep import play as sweep_play
@@ -271,6 +272,24 @@ def test_a_damaged_run_is_a_failed_one(tmp_path: Path, file: str) -> None:
     _, _, cells = report(sweep, tmp_path)
     found = cells["tau_retail", "ppo"]
     assert (found["finished"], found["failed"]) == (0, 1) and file in found["reason"]
+
+
+@pytest.mark.parametrize("metrics", ["", '{"kind": "validation", "success": "high"}\n', '{"kind": "x"}\n'])
+def test_a_damaged_tuning_run_is_named(tmp_path: Path, metrics: str) -> None:
+    sweep = Sweep(METHODS, {"tau_retail": (0,)}, learning_rates=(1e-4,), tuning_env="tau_retail")
+    fill(tmp_path, sweep)
+    (next(sweep.tuning()).folder(tmp_path) / "metrics.jsonl").write_text(metrics)
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl"):
+        report(sweep, tmp_path)
+
+
+def test_a_floor_and_a_seed_of_the_untrained_model_that_are_missing_are_named(tmp_path: Path) -> None:
+    sweep = Sweep(METHODS, {"tau_retail": (0, 1)})
+    fill(tmp_path, sweep)
+    shutil.rmtree(floor_folder(tmp_path, "tau_retail", "random"))
+    shutil.rmtree(base_folder(tmp_path, "tau_retail", 1))
+    text, _, _ = report(sweep, tmp_path)
+    assert "- floor random: not started" in text and "same seeds as each other and as the untrained" in text
 
 
 @pytest.mark.parametrize("tasks", [1, 8])

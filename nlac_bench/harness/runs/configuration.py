@@ -32,6 +32,8 @@ Resume: TypeAlias = Literal["repeat", "replace", "repeat or replace"]
 COMMAND_LINE = "command line"
 """The source of settings that are options; error messages then name the option."""
 
+LARGEST_SEED = 2**63 - 1
+"""The largest seed that torch takes."""
 _MOST_DOLLARS = 1_000_000
 """The largest price of a million tokens; larger ones, infinity and NaN are mistakes."""
 
@@ -92,7 +94,11 @@ class RunConfig(Settings):
     limit: int | None = _option(None, "Play only the first N tasks.", ge=1, first=True)
     trials: int = _option(1, "Number of episodes of each task.", ge=1, first=True)
     seed: int = _option(
-        0, "Base seed. Each episode's seed is derived from it, the task and the trial.", first=True
+        0,
+        "Base seed. Each episode's seed is derived from it, the task and the trial.",
+        ge=-LARGEST_SEED,
+        le=LARGEST_SEED,
+        first=True,
     )
     concurrency: int = _option(
         16, "Number of episodes played at the same time; 64 with an embedded model.", ge=1

@@ -103,11 +103,6 @@ class RunFolder:
         return label_of(self.subject)
 
     @property
-    def beside(self) -> str:
-        """What plays beside the policy, such as ``refine 2``; empty for the policy alone."""
-        return self.label.removeprefix(self.subject["agent"]).removeprefix(" + ")
-
-    @property
     def adapted(self) -> dict[str, str]:
         """How requests were changed because a server refused them, by field (``user.`` for simulators)."""
         return {str(name): str(what) for name, what in self.manifest.get("adapted", {}).items()}

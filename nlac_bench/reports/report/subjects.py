@@ -41,7 +41,7 @@ class ReportSubject:
     def measured(self) -> MeasuredRun:
         """The subject as the comparisons need it."""
         return MeasuredRun(
-            self.name, self.run.conditions, self.outcomes, self.run.world, self.run.path, self.run.beside
+            self.name, self.run.conditions, self.outcomes, self.run.world, self.run.path, self.run.label
         )
 
     @property
