@@ -478,7 +478,7 @@ def test_a_table_says_what_it_leaves_out(tmp_path: Path) -> None:
         compare_algorithms([a, b], [a, nothing], tasks="common")
 
 
-def flat(path: Path, sides: Sequence[Sequence[Callable[[str, int], bool]]], **sizes: int) -> Any:
+def flat(path: Path, sides: Sequence[Sequence[Callable[[str, int], bool]]], **sizes: Any) -> Any:
     """The comparison of two algorithms whose seeds end as the functions say."""
     runs = [
         [make_run(path / f"{side}{seed}", result, **sizes) for seed, result in enumerate(results)]

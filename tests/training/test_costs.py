@@ -85,11 +85,11 @@ def test_equal_algorithms_whose_seeds_differ_are_seldom_told_apart() -> None:
     for _ in range(400):
         rates = 1 / (1 + np.exp(-rng.normal(0, 0.6, size=6)))
         seen = rng.binomial(64, rates) / 64
-        sides = [
-            [trained(c, validation(0, s, tasks=64)) for s in part]
-            for c, part in ((10, seen[:3]), (20, seen[3:]))
-        ]
-        matched = CostComparison(*sides).matched()
+        first, second = (
+            [trained(cost, validation(0, s, tasks=64)) for s in part]
+            for cost, part in ((10, seen[:3]), (20, seen[3:]))
+        )
+        matched = CostComparison(first, second).matched()
         decided += matched is not None and matched.verdict != "not distinguishable"
     assert decided <= 40
 
