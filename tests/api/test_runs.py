@@ -110,14 +110,19 @@ def test_a_comparison_says_what_the_command_prints(runs: dict[str, Run]) -> None
     assert "A better" in str(comparison.table) and "A better" in comparison.table._repr_html_()
 
 
-def test_several_runs_and_seeds_are_compared(runs: dict[str, Run]) -> None:
+def test_several_runs_and_seeds_are_compared(runs: dict[str, Run], tmp_path: Path) -> None:
     a, b, c = (runs[name] for name in ("oracle", "random", "silent"))
     several = nb.compare(a, b, c, metric="reward")
     assert len(several.table.rows) == 3
     assert "oracle" in several.verdict
-    seeds = nb.compare([a, b], [b, c])
+    folder = tmp_path / "other"
+    d, e = (
+        nb.evaluate("first_steps", agent=name, limit=20, seed=1, out=folder / name)
+        for name in ("oracle", "random")
+    )
+    seeds = nb.compare([a, d], [b, e])
     assert seeds.verdict in ("A better", "B better", "not distinguishable")
-    command = ("compare", f"{a.path},{b.path}", f"{b.path},{c.path}", "--json")
+    command = ("compare", f"{a.path},{d.path}", f"{b.path},{e.path}", "--json")
     assert json.loads(json.dumps(seeds.to_json())) == one_json(nlac_bench(*command))
 
 

@@ -5,8 +5,8 @@ A command is run as written, but for these rules. Keys are regular expressions, 
 - ``EXCEPTIONS``: the command is not run, for the reason that is given.
 - ``SUBSTITUTIONS``: each match is replaced, in this order. ``{data}`` is the folder of the public data sets,
   ``{url}`` a local server that speaks OpenAI's protocol. The folder in which the command runs has the runs
-  ``runs/A`` and ``runs/B`` of agents without a model, ``runs/trained`` (NLAC, one gradient step), and the
-  small files ``answers.jsonl``, ``val.jsonl`` and ``gate.toml``.
+  ``runs/A``, ``runs/B`` and ``runs/C`` (another seed of B) of agents without a model, ``runs/trained`` (NLAC,
+  one gradient step), and the small files ``answers.jsonl``, ``val.jsonl`` and ``gate.toml``.
 - ``ADDITIONS``: arguments that keep the command short are appended.
 - ``SLOW``: the command, as it is run, takes more than 30 seconds of CPU time, or several seconds for what a
   faster test shows, so its test is marked slow.
@@ -59,7 +59,7 @@ SUBSTITUTIONS = {
     r"(--model|--offline|critiques|view|watch) (runs/…|DIR)": r"\1 runs/trained",
     r"(resume|score) (runs/…|DIR)": r"\1 runs/A",
     r"report runs/sweep": "report runs/A",
-    r"compare S0,S1,S2 S0/base,S1/base,S2/base": "compare runs/A,runs/B runs/B,runs/A",
+    r"compare S0,S1,S2 S0/base,S1/base,S2/base": "compare runs/B,runs/C runs/C,runs/B",
     r"compare A B": "compare runs/A runs/B",
     r"--seed S\b": "--seed 0",
     r"tau_pairs --stride 60": "tau_pairs --stride 1000",  # test_tau_pairs.py measures more of the phrases

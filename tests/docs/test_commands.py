@@ -80,19 +80,21 @@ def cases() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which commands run: the files that they name, and two runs."""
+    """The folder in which commands run: the files that they name, and three runs."""
     folder = tmp_path_factory.mktemp("work")
     (folder / "configs").symlink_to(ROOT / "configs")
     (folder / "answers.jsonl").write_text(json.dumps({"gold": "1/2", "pred": "0.5"}))
     (folder / "val.jsonl").write_text(json.dumps({"question": "1 + 1?", "answer": 2}))
     (folder / "gate.toml").write_text("[default]\nlargest_loss = 0.5\n")
-    for name, agent in (("A", "oracle"), ("B", "random")):
+    for name, agent, seed in (("A", "oracle", 0), ("B", "random", 0), ("C", "random", 1)):
         nlac_bench(
             "run",
             "--env",
             "tau_retail",
             "--agent",
             agent,
+            "--seed",
+            str(seed),
             "--limit",
             "3",
             "--out",

@@ -74,7 +74,9 @@ def test_a_refined_run_is_resumed_counted_and_compared(tmp_path: Path) -> None:
     assert "generated tokens of a test episode" in text and "of a test episode by evaluator" in text
     both = f"{run.path},{tmp_path / 'plain'}"
     mixed = call("compare", both, both)
-    assert mixed.returncode != 0 and "refine 2 and nothing played" in " ".join(mixed.stderr.split())
+    assert mixed.returncode != 0 and "their agents are nlac + refine 2 and nlac" in " ".join(
+        mixed.stderr.split()
+    )
     derived = derive([run.path], replayed=True)
     assert not derived.faults and derived.entry.subject.label == "nlac + refine 2"
     assert "--refine 2" in str(derived.entry.reproduce)

@@ -178,7 +178,7 @@ def test_one_rate_beyond_a_best_rate_on_the_edge_is_tried(
         ("methods = ['nlac']\n[seeds]\na = [1, 1]", "seeds.a contains 1 twice"),
         ("methods = ['nlac']\n[seeds]\na = [-1]", "from 0 on"),
         ("methods = ['nlac']\n[seeds]\na = []", "one or more"),
-        (f"methods = ['nlac']\n[seeds]\na = [{2**63}]", "up to 9223372036854775807"),
+        (f"methods = ['nlac']\n[seeds]\na = [{2**64}]", "up to 18446744073709551615"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[methods_train.rft]\nlr = 1e-4", "rft: no run uses it"),
         ("methods = ['nlac']\n[seeds]\n'../../x' = [0]", "cannot be used as the name of a folder"),
         ("methods = ['nlac']\n[seeds]\ntuning = [0]", "cannot be used as the name of a folder"),

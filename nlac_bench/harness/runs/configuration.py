@@ -32,8 +32,8 @@ Resume: TypeAlias = Literal["repeat", "replace", "repeat or replace"]
 COMMAND_LINE = "command line"
 """The source of settings that are options; error messages then name the option."""
 
-LARGEST_SEED = 2**63 - 1
-"""The largest seed that torch takes."""
+SMALLEST_SEED, LARGEST_SEED = -(2**63), 2**64 - 1
+"""The seeds that torch takes."""
 _MOST_DOLLARS = 1_000_000
 """The largest price of a million tokens; larger ones, infinity and NaN are mistakes."""
 
@@ -96,7 +96,7 @@ class RunConfig(Settings):
     seed: int = _option(
         0,
         "Base seed. Each episode's seed is derived from it, the task and the trial.",
-        ge=-LARGEST_SEED,
+        ge=SMALLEST_SEED,
         le=LARGEST_SEED,
         first=True,
     )
