@@ -17,7 +17,7 @@ _FORM = re.compile(rf"\s*{_DECOR}(?:thought|action)[*_ \t]{{0,4}}:", re.I)
 _FURTHER = re.compile(
     rf"^{_DECOR}(?:action|thought|observation|user|tool result)[*_ \t]{{0,4}}:", re.I | re.M
 )
-_FENCE = re.compile(r"```[A-Za-z_]*")
+_FENCE = re.compile(r"```(?:[A-Za-z_]{1,20}(?=[ \t]*[\r\n{\[]))?")  # a language is no word of the text
 
 
 def drop_reasoning(text: str) -> str:

@@ -83,7 +83,7 @@ class SweepJob:
             own = RunFolder.open(self.folder).config
         except RunFolderError:
             return False
-        return any(own.get(name) != self.settings.get(name) for name in ("env", "agent", "seed"))
+        return any(own.get(name) != self.settings.get(name) for name in ("agent", "seed"))
 
     def command(self) -> list[str]:
         """Return the command that starts or resumes the run; writes the configuration file of a new run."""

@@ -77,6 +77,7 @@ def test_of_several_calls_the_first_is_executed(text: str) -> None:
         ("<think>They greet me.</think>\n\nHello!", "Hello!"),
         ("Your order {#W1} is on its way.", "Your order {#W1} is on its way."),
         ("[Note] two items", "[Note] two items"),
+        ("Action: ```Hello there!```", "Hello there!"),
         ('The new address:\n```\n{"city": "Austin"}\n```', 'The new address:\n```\n{"city": "Austin"}\n```'),
         ("Do you agree to this Action: cancel?", "Do you agree to this Action: cancel?"),
         ("Reaction: {sad}", "Reaction: {sad}"),

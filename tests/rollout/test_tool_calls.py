@@ -76,6 +76,7 @@ FAMILIES = {
     "Gemma 4": f"<|tool_call>call:{NAME}{{{{ '{{' }}}}{EACH}{{{{ key }}}}:{{{{ '<|\"|>' ~ value ~ '<|\"|>' "
     "if value is string else value | tojson }}{{ ',' if not loop.last }}{% endfor %}{{ '}' }}<tool_call|>",
     "Granite": "<|tool_call|>[{{ call.function | tojson }}]",
+    "Granite, a line after the end": "<|tool_call|>[{{ call.function | tojson }}]<|end_of_text|>\n",
     "Jamba": "<tool_calls>[{{ call.function | tojson }}]</tool_calls>",
 }  # fmt: skip
 
@@ -160,6 +161,13 @@ def test_what_a_template_writes_is_read_back(family: str) -> None:
     ]
     assert family == "Llama" or call_marker(text) is not None
     assert problem(template(FAMILIES[family])) is None
+
+
+def test_calls_on_lines_of_their_own_are_several() -> None:
+    one = '{"name": "get", "arguments": {"id": "%s"}}'
+    rest, calls = parse_tool_calls(f"<tool_calls>\n{one % 7}\n{one % 8}\n</tool_calls>", TOOLS)
+    assert rest == "" and [json.loads(call.arguments)["id"] for call in calls] == ["7", "8"]
+    assert not parse_tool_calls(f"<tool_calls>\n{one % 7}\nand more\n</tool_calls>", TOOLS)[1]
 
 
 def test_templates_that_are_refused_and_why() -> None:

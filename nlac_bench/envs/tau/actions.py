@@ -66,7 +66,7 @@ class Invalid:
 
 ParsedAction: TypeAlias = Message | CallAction | Invalid
 
-_FENCE = re.compile(r"```[A-Za-z_]*[ \t\r\n]*")
+_FENCE = re.compile(r"```(?:[A-Za-z_]{1,20}(?=[ \t]*[\r\n{\[]))?[ \t\r\n]*")
 _TOOL_CALL = re.compile(r"<tool_call>\s*")
 _OPENS_CALL = re.compile(r'(?:\[\s*)?\{\s*["\'](?:name|arguments)["\']')
 _OPENS_OBJECT = re.compile(r"(?:\[\s*)?\{")

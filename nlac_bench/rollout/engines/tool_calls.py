@@ -175,15 +175,15 @@ def _name(name: object) -> str:
 
 
 def _json_calls(text: str) -> list[Call]:
-    """Return the calls in JSON text: one object, a list of objects, or objects separated by semicolons."""
+    """Return the calls in JSON text: one object, a list, or several, with or without semicolons between."""
     values, rest = [], text.strip()
     while rest:
         value, end = _DECODER.raw_decode(rest)
         values += value if isinstance(value, list) else [value]
         rest = rest[end:].lstrip()
-        if rest and rest[0] != ";":
+        if rest and rest[0] not in ";{[":
             raise ValueError("text after the JSON of a call")
-        rest = rest[1:].lstrip()
+        rest = rest.removeprefix(";").lstrip()
     return [_json_call(value) for value in values]
 
 

@@ -161,7 +161,7 @@ def _problem(chat: ChatFormat, call_id: str) -> str | None:
 
 
 def _is_the_call(text: str) -> bool:
-    _, calls = parse_tool_calls(text, [_TOOL])
+    _, calls = parse_tool_calls(text.strip(), [_TOOL])  # a line may end after the end token
     try:
         return [(each.name, json.loads(each.arguments)) for each in calls] == [
             ("find_kettlewren", _ARGUMENTS)
