@@ -99,6 +99,7 @@ def test_binary_reward() -> None:
         ("moon", "Is it the Moon?"),
         ("hot-air balloon", "Is it a hot air balloon?"),
         ("violin", "<think>Is it a dog? No.</think>It has strings. So: is it a violin?"),
+        ("violin", "<think>The form is: Is it a [thing]?</think>So: is it a violin?"),
     ],
 )
 def test_guesses_that_win(name: str, question: str) -> None:

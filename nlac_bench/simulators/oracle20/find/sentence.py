@@ -110,7 +110,8 @@ def find_question(text: str) -> FoundQuestion:
     like a question ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no, and
     "Is it a ...?" or "Is it a [thing]?" names nothing.
     """
-    sentences = _SENTENCE.findall(clean(_THOUGHT.sub(" ", text)))
+    text = _THOUGHT.sub(" ", text)
+    sentences = _SENTENCE.findall(clean(text))
     spoken = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]
     marked = [s for s in spoken if "?" in s]
     if len(spoken) > 1 and _CHECK.fullmatch(spoken[-1]) and (len(marked) < 2 or marked[-1] is spoken[-1]):
