@@ -17,7 +17,8 @@ _FORM = re.compile(rf"\s*{_DECOR}(?:thought|action)[*_ \t]{{0,4}}:", re.I)
 _FURTHER = re.compile(
     rf"^{_DECOR}(?:action|thought|observation|user|tool result)[*_ \t]{{0,4}}:", re.I | re.M
 )
-_FENCE = re.compile(r"```(?:[A-Za-z_]{1,20}(?=[ \t]*[\r\n{\[]))?")  # a language is no word of the text
+FENCE = re.compile(r"```(?:[A-Za-z_]{1,20}(?=[ \t]*[\r\n{\[]))?")
+"""A code fence with its language, which stands before the end of the line or before JSON."""
 
 
 def drop_reasoning(text: str) -> str:
@@ -46,7 +47,7 @@ def first_action(text: str) -> tuple[int, int, int] | None:
     start = marker.end()
     further = _FURTHER.search(text, start)
     end = further.start() if further and further.start() > start else len(text)
-    fences = list(_FENCE.finditer(text, start, end))
+    fences = list(FENCE.finditer(text, start, end))
     if len(fences) % 2 and not text[fences[-1].end() : end].strip():
         end = fences[-1].start()
     return marker.start(), start, start + len(text[start:end].rstrip())
@@ -56,6 +57,6 @@ def action_text(text: str) -> str:
     """Return the first action of ``text``, without a fence around it; all of ``text`` if it has none."""
     span = first_action(text)
     action = (text if span is None else text[span[1] : span[2]]).strip()
-    fences = list(_FENCE.finditer(action))
+    fences = list(FENCE.finditer(action))
     whole = len(fences) == 2 and fences[0].start() == 0 and fences[1].end() == len(action)
     return (action[fences[0].end() : fences[1].start()] if whole else action).strip()

@@ -192,10 +192,10 @@ def check_sweep(sweep: Sweep) -> None:
         seeds[sweep.tuning_env] = (*seeds.get(sweep.tuning_env, ()), sweep.tuning_seed)
     for env in (*sweep.seeds, *sweep.transfer, sweep.tuning_env):
         try:
-            if sweep.methods and env not in sweep.transfer:
-                cell = Cell(sweep.methods[0], env, (*seeds.get(env, ()), 0)[0])
-                outline(RunConfig.from_mapping(sweep.settings(cell, None)))
-            outline(RunConfig.from_mapping(sweep.base(env), "[run]")).environments.make_env()
+            settings = sweep.base(env)
+            if env not in sweep.transfer:
+                settings = sweep.settings(Cell(sweep.methods[0], env, seeds.get(env, (0,))[0]), None)
+            outline(RunConfig.from_mapping(settings, "[run]")).environments.make_env()
             for seed in seeds.get(env, ()):
                 world_of_seed(env, seed)
         except (NlacBenchError, ValueError) as error:

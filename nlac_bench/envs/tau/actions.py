@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from nlac_bench.envs.react import ACTION, action_text, drop_reasoning, in_form
+from nlac_bench.envs.react import ACTION, FENCE, action_text, drop_reasoning, in_form
 
 RESPOND = "respond"
 """Name of the pseudo-tool whose ``content`` is sent to the user."""
@@ -66,7 +66,7 @@ class Invalid:
 
 ParsedAction: TypeAlias = Message | CallAction | Invalid
 
-_FENCE = re.compile(r"```(?:[A-Za-z_]{1,20}(?=[ \t]*[\r\n{\[]))?[ \t\r\n]*")
+_FENCE = re.compile(rf"{FENCE.pattern}[ \t\r\n]*")
 _TOOL_CALL = re.compile(r"<tool_call>\s*")
 _OPENS_CALL = re.compile(r'(?:\[\s*)?\{\s*["\'](?:name|arguments)["\']')
 _OPENS_OBJECT = re.compile(r"(?:\[\s*)?\{")
