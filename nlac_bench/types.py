@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from nlac_bench.errors import EnvInfraError
+from nlac_bench.thoughts import drop_reasoning
 
 Role: TypeAlias = Literal[
     "policy", "successor", "backup", "evaluator", "refiner", "aggregator", "picker", "user", "oracle", "judge"
@@ -105,7 +106,7 @@ class Turn:
         tokens went into thoughts is not passed on; it ends the episode.
         """
         if self.finish == "length":
-            return bool(self.text.strip())
+            return bool(drop_reasoning(self.text))
         return self.finish not in ("context_overflow", "content_filter")
 
 

@@ -29,6 +29,7 @@ SEEN_BY_ALL = {
     "files",
     "untrusted",
     "visible",
+    "thoughts",
 }
 LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
 
@@ -62,7 +63,12 @@ def test_imports_point_one_way(package: str) -> None:
 
 def test_modules_that_all_packages_import_do_not_import_packages() -> None:
     for name in SEEN_BY_ALL:
-        assert set(imported_packages(PACKAGE / f"{name}.py")) <= {"errors", "redaction", "secret_forms"}
+        assert set(imported_packages(PACKAGE / f"{name}.py")) <= {
+            "errors",
+            "redaction",
+            "secret_forms",
+            "thoughts",
+        }
 
 
 def test_import_registers_ids_and_loads_nothing_heavy() -> None:

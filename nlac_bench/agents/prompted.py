@@ -11,11 +11,12 @@ from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles import chat_forms
-from nlac_bench.envs.react import action_text, drop_reasoning, first_action
+from nlac_bench.envs.react import action_text, first_action
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.rollout.engines.forms import Form
+from nlac_bench.thoughts import drop_reasoning
 from nlac_bench.types import Info, Message, Messages, ToolSchema, Turn
 
 
@@ -31,8 +32,8 @@ class PromptedAgent:
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """Return an actor with a new conversation."""
-        thinks = chat_forms.thinks(getattr(self.engine, "tokenizer", None))
-        form = chat_forms.policy(thinks) if self.name == "react" else None
+        thinking = chat_forms.thinking(getattr(self.engine, "tokenizer", None))
+        form = chat_forms.policy(thinking) if self.name == "react" else None
         return _TextActor(self, PolicyChat(self.engine, self.sampling, self.slot, seed, form))
 
     def prompt_hashes(self) -> dict[str, str]:

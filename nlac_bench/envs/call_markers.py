@@ -2,10 +2,12 @@
 
 A server or a chat template that cannot read the calls of its model leaves them in the text. Such a text is an
 attempt to call a tool; it was not meant for the person in the conversation. Ordinary speech has no markers:
-it can quote data in JSON and speak of function calls.
+it can quote data in JSON and speak of function calls. Nor has it lines that begin with a tool's name.
 """
 
+import functools
 import re
+from collections.abc import Iterable
 
 _SPACE = r"\s{0,20}"  # bounded, so that the search takes linear time
 _MARKER = re.compile(
@@ -36,7 +38,37 @@ _MARKER = re.compile(
 )
 
 
+CONTROL_TOKEN = re.compile(r"<[|｜][\w▁-]{1,40}[|｜]>")
+"""A special token that structures chats, in the notation that most families share."""
+
+
 def call_marker(text: str) -> str | None:
     """Return the first marker of a native tool call in ``text``, or None."""
     match = _MARKER.search(text)
     return None if match is None else match[0].strip()
+
+
+def named_call(text: str, tools: Iterable[str]) -> str | None:
+    """Return the first tool's name in ``text`` that begins a line as a call does, or None.
+
+    Examples are ``get_order(id="7")``, ``get_order {"id": 7}``, and ``get_order`` above ``Action Input: …``.
+    A name that is an ordinary word, such as ``think``, must be followed by a parenthesis or an object.
+
+    Args:
+        tools: names of the tools.
+    """
+    match = _named(frozenset(tools)).search(text)
+    return None if match is None else match["name"]
+
+
+@functools.lru_cache(maxsize=32)
+def _named(tools: frozenset[str]) -> re.Pattern[str]:
+    names, words = (
+        "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True) if ("_" in name) == special)
+        or r"(?!)"
+        for special in (True, False)
+    )
+    code = r"(?:(?:await|return)[ \t]|print\(|\w{1,30}[ \t]?=[ \t]?)?(?:\w{1,20}\.)?"
+    begin = rf"^[ \t*_`\"'<>(]{{0,12}}{code}"
+    arguments = r"\(|[*_`\"']{0,3}\s{0,3}(?i:action input|input|arguments)?\s{0,3}:?\s{0,5}\{"
+    return re.compile(rf"{begin}(?P<name>(?:{names})(?![\w-])|(?:{words})(?={arguments}))", re.MULTILINE)

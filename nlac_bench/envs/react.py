@@ -1,37 +1,36 @@
 """Reads text in ReAct's form: ``Thought: …``, then ``Action: …`` (Yao et al. 2023).
 
-Models vary the form: markers in bold, in other case or on the line of the thought, further actions, made-up
-observations, a fence around the whole. The first action counts.
+Models vary the form: markers in bold, in a list, numbered, in other case or on the line of the thought, an
+introduction, further actions, made-up observations, a fence around the whole. The first action counts.
 """
 
 import re
 
-_DECOR = r"[*_#> \t]{0,8}"  # bounded, so that reading takes linear time
-_COLON = r"[*_ \t]{0,4}:[*_]{0,3}\s*"
+_MARKS = r"[*_#> \t]{0,8}"  # bounded, so that reading takes linear time
+_DECOR = rf"{_MARKS}(?:(?:[-+•]|\d{{1,2}}[.)])[*_ \t]{{0,4}})?"
+_LABEL_END = r"(?:[ \t]?\d{1,2})?[*_ \t]{0,4}:"
+_COLON = rf"{_LABEL_END}[*_]{{0,3}}\s*"
 _AT_START = rf"(?m:^){_DECOR}(?i:action){_COLON}"
 _IN_LINE = rf"(?<=\s)[*_]{{0,3}}Action{_COLON}"
 ACTION = re.compile(f"{_AT_START}|{_IN_LINE}")
 """The marker of an action: at the beginning of a line in any case, elsewhere with a capital letter."""
+_ACTION_LINE = re.compile(_AT_START)
 _MARKERS = tuple(re.compile(f"(?:{each})+") for each in (_AT_START, _IN_LINE))  # it may be repeated at once
-_FORM = re.compile(rf"\s*{_DECOR}(?:thought|action)[*_ \t]{{0,4}}:", re.I)
+_FORM = re.compile(rf"\s*{_DECOR}(?:thoughts?|action){_LABEL_END}", re.I)
+_THOUGHT = re.compile(rf"^{_DECOR}thoughts?{_LABEL_END}", re.I | re.M)
 _FURTHER = re.compile(
-    rf"^{_DECOR}(?:action|thought|observation|user|tool result)[*_ \t]{{0,4}}:", re.I | re.M
+    rf"^(?:{_DECOR}(?:action|thoughts?|observation)|{_MARKS}(?:user|tool result)){_LABEL_END}", re.I | re.M
 )
 FENCE = re.compile(r"```(?:[A-Za-z_]{1,20}(?=[ \t]*[\r\n{\[]))?")
 """A code fence with its language, which stands before the end of the line or before JSON."""
 
 
-def drop_reasoning(text: str) -> str:
-    """Remove a reasoning model's private thoughts and surrounding white space from ``text``.
-
-    Chat templates may open ``<think>`` in the prompt, so a closing tag alone is enough.
-    """
-    return text[text.rfind("</think>") + len("</think>") :].strip() if "</think>" in text else text.strip()
-
-
 def in_form(text: str) -> bool:
-    """Return whether ``text`` begins with a thought or an action."""
-    return _FORM.match(text) is not None
+    """Return whether ``text`` begins with a thought or an action, or has lines that begin with both."""
+    if _FORM.match(text):
+        return True
+    thought = _THOUGHT.search(text)
+    return thought is not None and _ACTION_LINE.search(text, thought.end()) is not None
 
 
 def first_action(text: str) -> tuple[int, int, int] | None:

@@ -17,11 +17,12 @@ from nlac_bench.agents.roles.chat import FILES, ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt
 from nlac_bench.agents.roles.speaker import Speaker
-from nlac_bench.agents.roles.styles import with_forms
+from nlac_bench.agents.roles.styles import chat_prompts_for, with_forms
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.envs.tau.actions import CallAction, Message, parse_action
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
-from nlac_bench.rollout.engines.forms import Choice, Filled, Fixed, Free, check_form
+from nlac_bench.rollout.engines.filling import Filling
+from nlac_bench.rollout.engines.forms import Choice, Filled, Fixed, FormTokens, Free, check_form
 from tests.rollout import tiny_model
 from tests.timing import scans
 
@@ -72,6 +73,11 @@ def asked(style: ChatPrompts) -> dict[str, Prompt]:
         ("Optimal: yes — no better action", True),
         ("2. Optimal: no", False),
         ("Optimal: yes, no", None),
+        ("Optimal: yes if it helps, no if it hurts", None),
+        ("Optimal: no when they ask; yes unless they refuse", None),
+        ("Optimal: Yes, no doubt.", True),
+        ("Optimal: yes. No, that is wrong", None),
+        ("Optimal: yes - no problem here", True),
         ("Optimal: yes, no if they agree", None),
         ("Optimal: no, yes", None),
         ("Optimal: no yes", None),
@@ -221,7 +227,7 @@ def test_a_refined_action_has_the_form_of_the_policys_prompt(tmp_path: Path) -> 
     (tmp_path / "react_plain.txt").write_text("{policy}")
     files, written = PromptFiles((tmp_path,)), "Thought: so\nAction: 22"
     assert ChatPrompts(files=files).parse_refined(written) == "22"
-    assert ChatPrompts(files=files, thinks=True).parse_refined(written) == "<think>\nso\n</think>\n\n22"
+    assert ChatPrompts(files=files, thinking="first").parse_refined(written) == "<think>\nso\n</think>\n\n22"
     assert CHAT.parse_refined(written) == written
 
 
@@ -243,6 +249,9 @@ def test_copies_of_a_prompt_are_unreadable() -> None:
         assert parse(below) is None and parse(f"1. {examples[role]}") is None, role
         other = [x if x.startswith(("Outcome", "Optimal")) else f"{x} Indeed." for x in lines]
         assert parse("\n".join(other)) is not None, role
+        if role != "refiner":  # without its label; the last line of the evaluator's example may stay away
+            first = lines[0].partition(": ")[2]
+            assert parse("\n".join([first, *other[1:]])) is None, role
     for copy in (
         "Reasoning:\nPrediction: <prediction>\nOutcome: success",
         "Prediction:\n<what>\nOutcome: success",
@@ -281,9 +290,9 @@ def test_role_prompts_have_a_system_message_and_tags(filled: bool) -> None:
         assert (prompt.form is not None) == filled
 
 
-@pytest.mark.parametrize(("thinks", "opens"), [(False, False), (True, False), (True, True)])
-def test_answers_in_a_form_can_be_read(thinks: bool, opens: bool) -> None:
-    style = ChatPrompts(thinks=thinks, opens=opens)
+@pytest.mark.parametrize("thinking", ["never", "perhaps", "first", "opened"])
+def test_answers_in_a_form_can_be_read(thinking: chat_forms.Thinking) -> None:
+    style = ChatPrompts(thinking)
     readers: dict[str, Any] = {
         "successor": style.parse_future, "backup": style.parse_future, "aggregator": style.parse_future,
         "evaluator": style.parse_critique, "refiner": style.parse_refined,
@@ -301,9 +310,11 @@ def test_answers_in_a_form_can_be_read(thinks: bool, opens: bool) -> None:
             ]  # fmt: skip
             answer = readers[role](prompt.opening + "".join(parts))
             assert answer is not None, role
-            assert ("<think>" in str(answer)) == (thinks and role in ("backup", "aggregator", "refiner"))
+            assert ("<think>" in str(answer)) == (
+                style.thinks and role in ("backup", "aggregator", "refiner")
+            )
     forms = [prompt.form for prompt in asked(style).values()]
-    assert all(isinstance((form or ())[1 - opens], Free) for form in forms)
+    assert all(isinstance((form or ())[thinking != "opened"], Free) for form in forms)
 
 
 def test_the_setting_forms_changes_the_chat_style_only() -> None:
@@ -313,7 +324,7 @@ def test_the_setting_forms_changes_the_chat_style_only() -> None:
     assert one.successor(STATE, "hi").form == CHAT.successor(STATE, "hi").form
     lines = [style.refiner(STATE, "hi", Critique(False, "")).form for style in (one, CHAT)]
     assert lines[0] == chat_forms.refiner(True) and lines[1] == chat_forms.refiner(False)
-    free = with_forms(ChatPrompts(thinks=True, opens=True), "free")
+    free = with_forms(ChatPrompts(thinking="opened"), "free")
     assert free.successor(STATE, "hi").form is None and free.successor(STATE, "hi").opening == "<think>\n"
     assert free.hashes() == CHAT.hashes() and set(free.hashes()) == set(FILES)
 
@@ -399,3 +410,62 @@ def test_auc_of_graded_scores() -> None:
     assert auc([0.5, 0.5], [True, False]) == 0.5 and auc([0.5], [True]) is None
     yes_no = [1.0, 0.0, 1.0, 1.0]  # the mean of the hit rates
     assert auc(yes_no, [True, True, False, False]) == (0.5 + 0.0) / 2
+
+
+TURNS = "{% for m in messages %}<|{{ m.role }}|>{{ m.content.split('</think>')[-1] }}{% endfor %}"
+NO_SYSTEM = "{{ raise_exception('no system') if messages[0].role == 'system' }}"
+
+
+def asking(end: str) -> str:
+    return "{% if add_generation_prompt %}<|assistant|>" + end + "{% endif %}"
+
+
+SWITCH = "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("template", "thinking"),
+    [
+        (None, "never"),
+        (TURNS.replace(".split('</think>')[-1]", "") + asking(""), "never"),
+        (TURNS + asking(""), "perhaps"),
+        (TURNS + asking("</think>"), "never"),
+        (TURNS + asking("<think>\n\n</think>\n\n"), "never"),
+        (TURNS + asking("<think>\n"), "opened"),
+        (TURNS + asking(SWITCH), "first"),
+        (TURNS + asking("{% if not enable_thinking %}</think>{% else %}<think>{% endif %}"), "never"),
+        (TURNS + asking("<|START_THINKING|>"), "marked"),
+        ("Think in [THINK] and [/THINK]." + TURNS + asking(""), "marked"),
+        ("{# <|channel|>analysis #}" + TURNS + asking(""), "marked"),
+        (NO_SYSTEM + TURNS + asking("<think>"), "opened"),
+    ],
+)
+def test_how_a_model_thinks_is_read_from_its_prompts(
+    template: str | None, thinking: chat_forms.Thinking
+) -> None:
+    tokenizer = tiny_model.tokenizer()
+    tokenizer.chat_template = template
+    assert chat_forms.thinking(tokenizer) == thinking
+    style = chat_prompts_for(tokenizer, PACKAGED, "react")
+    assert style.thinks == (thinking in ("first", "opened")) and style.filled == (thinking != "marked")
+    assert with_forms(style, "filled").hashes() == style.hashes()
+    form = chat_forms.policy(thinking)
+    assert (form is None) == (thinking == "marked")
+
+
+def test_the_policys_thought_is_skipped_unless_it_begins() -> None:
+    tokenizer = tiny_model.tokenizer()
+    acts = "Thought: a\nAction: go"
+    thought = "<think>a\nAction: b\nUser: c</think>"
+    for text, kept in (
+        (f"{acts}\nUser: no", acts),
+        (f"{thought}{acts}\nUser: no", f"{thought}{acts}"),
+        (f"<thi {acts}\nAction: more", f"<thi {acts}"),
+    ):
+        filling = Filling(FormTokens(chat_forms.policy("first") or (), tokenizer), 200)
+        for token in tokenizer(text)["input_ids"]:
+            assert filling.finish is None and 0 < filling.ahead <= filling.room <= 200
+            filling.take(token, 0.0)
+            if filling.finish:
+                break
+        assert (filling.finish, filling.text()) == ("stop", kept)

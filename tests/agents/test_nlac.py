@@ -265,7 +265,7 @@ def test_prompts_that_do_not_continue_keep_their_tokens() -> None:
 
 
 def test_thoughts_do_not_quote_what_the_critic_could_not_know() -> None:
-    prompts = ChatPrompts(thinks=True, opens=True)
+    prompts = ChatPrompts(thinking="opened")
     written = (
         "<think>The critique says it failed.</think>Thought: if the user agrees, cancel.\nAction: Shall I?"
     )

@@ -63,7 +63,7 @@ def target(prompts: RolePrompts, transition: Transition, answer: str = "", by: A
 @pytest.mark.parametrize("reward", [0.0, -1.0])
 def test_the_end_of_a_thought_out_episode_has_corrected_reasons(reward: float) -> None:
     """The reasons are the model's, without what could not be known; what happened is told as it was."""
-    prompts = ChatPrompts(thinks=True, opens=True)
+    prompts = ChatPrompts(thinking="opened")
     reasons = "if it is no cat, no question is left."
     answer = f"I see</think>Reasoning: {reasons}\nPrediction: It is over.\nOutcome: failure"
     found, requests, counts = target(prompts, replace(END, reward=reward), answer)
@@ -91,7 +91,7 @@ def test_the_end_of_a_thought_out_episode_has_corrected_reasons(reward: float) -
 )  # fmt: skip
 def test_the_outcome_is_learned_without_reasons_that_cannot_be_read(answer: str) -> None:
     """Left out, the successes of a model that expects failure would never be learned."""
-    prompts = ChatPrompts(thinks=True)
+    prompts = ChatPrompts("first")
     found, _, counts = target(prompts, END, answer)
     assert found == prompts.hindsight([END.last_words], False, -1.0)
     assert counts == Counter({"backup": 1, "backup/unparseable": 1})
@@ -149,7 +149,7 @@ def test_a_compact_model_says_in_its_tokenizer_configuration_that_it_explains_ou
     [
         (CompactPrompts(), "next: Yes; end: {}"),
         (ChatPrompts(), "It goes on.\n**Outcome:** {}"),
-        (ChatPrompts(thinks=True), "<think>\nOutcome: success\n</think>\n\nIt goes on.\nOutcome: {}"),
+        (ChatPrompts("first"), "<think>\nOutcome: success\n</think>\n\nIt goes on.\nOutcome: {}"),
     ],
 )
 def test_a_backup_has_the_outcome_of_the_next_future(
@@ -173,7 +173,7 @@ def test_a_backup_has_the_outcome_of_the_next_future(
 # --- rewards ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prompts", [ChatPrompts(), ChatPrompts(thinks=True), CompactPrompts()])
+@pytest.mark.parametrize("prompts", [ChatPrompts(), ChatPrompts("first"), CompactPrompts()])
 @pytest.mark.parametrize("heard", [["bye"], ["on", "bye"]])
 def test_a_reward_is_stated_where_it_says_more_than_success(prompts: RolePrompts, heard: list[str]) -> None:
     for success in (True, False):

@@ -262,7 +262,7 @@ def test_the_prompt_of_a_cut_continues_the_policys_own_tokens() -> None:
     cut.turns[-1] = replace(cut.turns[-1], prompt_ids=[5, 6, 7, 8], output_ids=[9, 1])
     rendered = ppo.left_in(cut, 3)
     assert rendered is not None and list(rendered.ids[:3]) != [5, 6, 7]
-    ppo.resources = replace(ppo.resources, prompts=ChatPrompts(thinks=True))
+    ppo.resources = replace(ppo.resources, prompts=ChatPrompts("first"))
     left = ppo.left_in(cut, 3)
     assert left is not None and list(left.ids[:6]) == [5, 6, 7, 8, 9, 1] and len(left.ids) > 7
     full = replace(cut.turns[-1], text="", finish="context_overflow", output_ids=[], observation="")

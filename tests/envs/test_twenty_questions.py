@@ -100,6 +100,7 @@ def test_binary_reward() -> None:
         ("hot-air balloon", "Is it a hot air balloon?"),
         ("violin", "<think>Is it a dog? No.</think>It has strings. So: is it a violin?"),
         ("violin", "<think>The form is: Is it a [thing]?</think>So: is it a violin?"),
+        ("violin", 'I ask in the form "Is it a [thing]?". Is it a violin?'),
     ],
 )
 def test_guesses_that_win(name: str, question: str) -> None:

@@ -9,17 +9,22 @@ from typing import Any, cast
 
 import pytest
 
-from nlac_bench.envs.call_markers import call_marker
+from nlac_bench.agents.prompted import as_turn
+from nlac_bench.agents.roles.chat_forms import policy
+from nlac_bench.envs.call_markers import call_marker, named_call
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines import template_trial
 from nlac_bench.rollout.engines.chat_template import ChatFormat
-from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, ToolCall
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, ToolCall
+from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import parse_tool_calls, read_sample, sampled_calls
+from nlac_bench.rollout.engines.tool_calls import THOUGHTS, parse_tool_calls, read_sample, sampled_calls
 from nlac_bench.rollout.engines.tool_support import tool_problem
 from nlac_bench.rollout.engines.vllm.sampling import Generated
 from nlac_bench.rollout.engines.vllm.sampling import sample as vllm_sample
+from nlac_bench.thoughts import drop_reasoning
 from tests.rollout import tiny_model
+from tests.timing import scans
 
 TOOLS = [{
     "type": "function",
@@ -424,7 +429,7 @@ def test_markers_that_are_special_tokens_are_seen_without_tools(marked: str, see
     sampling = Sampling(stop=("\nObservation",))
     ids = tokenizer(marked)["input_ids"]
     plain = sampling.cut(tokenizer.decode(ids, skip_special_tokens=True))
-    assert read_sample(tokenizer, ids, plain, sampling, ()) == (seen, ())
+    assert read_sample(tokenizer, [5], ids, plain, lambda: sampling.cut(tokenizer.decode(ids))) == (seen, ())
 
     async def generate(prompt: list[int], arguments: Mapping[str, Any]) -> Generated:
         assert arguments.get("skip_special_tokens", True)
@@ -436,7 +441,7 @@ def test_markers_that_are_special_tokens_are_seen_without_tools(marked: str, see
     assert (sample.text, sample.tool_calls, sample.finish) == (seen, (), "stop")
     with_tools = replace(request, tools=TOOLS)
     (sample,) = asyncio.run(vllm_sample(with_tools, [5], 512, generate, tokenizer))
-    read = read_sample(tokenizer, ids, plain, sampling, TOOLS)
+    read = read_sample(tokenizer, [5], ids, plain, lambda: sampling.cut(tokenizer.decode(ids)), TOOLS)
     assert (sample.text, sample.tool_calls) == read and bool(read[1]) == (seen.startswith(("[", "{", "<|t")))
 
 
@@ -444,7 +449,7 @@ def test_text_without_special_tokens_is_not_decoded_again(monkeypatch: pytest.Mo
     tokenizer = special_tokenizer()
     ids = tokenizer("Hello.")["input_ids"]
     monkeypatch.setattr(tokenizer, "decode", None)
-    assert read_sample(tokenizer, ids, "Hello.", Sampling(), TOOLS) == ("Hello.", ())
+    assert read_sample(tokenizer, [], ids, "Hello.", str, TOOLS) == ("Hello.", ())
 
 
 def test_markers_that_are_special_tokens_are_not_lost() -> None:
@@ -454,3 +459,96 @@ def test_markers_that_are_special_tokens_are_not_lost() -> None:
     broken = '<|python_tag|>get.call("7")'
     assert sampled_calls('get.call("7")', broken, TOOLS) == (broken, ())
     assert sampled_calls("hello", "<|x|>hello", TOOLS) == ("hello", ())
+
+
+@pytest.mark.parametrize("mark", [begin for begin, _ in THOUGHTS])
+def test_reasoning_that_the_prompt_opens_and_the_limit_cuts_is_not_spoken(mark: str) -> None:
+    tokenizer = tiny_model.tokenizer()
+    prompt = tokenizer(f"Hello{mark}\n")["input_ids"]
+
+    async def sampled(text: str, prompt: list[int], form: Form | None = None) -> Sample:
+        ids = tokenizer(text)["input_ids"]
+
+        async def generate(asked: list[int], arguments: Mapping[str, Any]) -> Generated:
+            given = ids[len(asked) - len(prompt) :][: arguments["max_tokens"]]
+            return Generated(given, [0.0] * len(given), tokenizer.decode(given), False, 0)
+
+        request = SampleRequest(prompt_ids=prompt, sampling=Sampling(max_tokens=len(ids)), form=form)
+        return (await vllm_sample(request, prompt, 4096, generate, tokenizer))[0]
+
+    for form in (None, policy("opened"), policy("first")):
+        cut = asyncio.run(sampled(f"They want a refund. {WRITTEN}", prompt, form))
+        assert cut.finish == "length" and drop_reasoning(cut.text) == "", cut
+        assert not as_turn(cut, cut.text).played and not cut.tool_calls
+        spoken = asyncio.run(sampled("Hello, Ann.", tokenizer("Hello")["input_ids"], form))
+        assert form == policy("opened") or spoken.text == "Hello, Ann."
+    end = dict(THOUGHTS)[mark]
+    ended = asyncio.run(sampled(f"They greet.{end}Hello, Ann.", prompt))
+    assert drop_reasoning(ended.text) == "Hello, Ann." and as_turn(ended, ended.text).played
+
+
+def test_an_answer_after_special_marks_of_thoughts_has_no_control_tokens() -> None:
+    cohere = "<|START_THINKING|>They greet.<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>"
+    assert sampled_calls("They greet.Hello.", cohere, ()) == ("<think>\nThey greet.\n</think>\n\nHello.", ())
+    for header in ("analysis code", "analysis<|constrain|>text"):
+        analysis = f"<|channel|>{header}<|message|>Why.<|end|>"
+        text = f"{analysis}<|start|>assistant<|channel|>final answer<|message|>Hi."
+        assert sampled_calls("", text, TOOLS) == ("<think>\nWhy.\n</think>\n\nHi.", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('get_order(id="7")', "get_order"),
+        ("get_order\nAction Input: {}", "get_order"),
+        ('I look.\n`get_order {"id": 7}`', "get_order"),
+        ("<get_order><id>7</id></get_order>", "get_order"),
+        ("order = functions.get_order(7)", "get_order"),
+        ('**think**: {"thought": "x"}', "think"),
+        ("think('x')", "think"),
+        ("The tool get_order failed.", None),
+        ("I can do this:\n- get_order: looks up an order", None),
+        ("think about it (twice)", None),
+        ("get_orders are many", None),
+        ("", None),
+    ],
+)
+def test_a_line_that_begins_with_a_tools_name_is_a_call(text: str, name: str | None) -> None:
+    assert named_call(text, ["think", "get_order", "get"]) == name
+    assert named_call(text, []) is None
+
+
+def test_searching_for_names_takes_linear_time() -> None:
+    names = [*(f"get_{i}" for i in range(20)), "think"]
+    text = "think" + " " * 20_000 + "\n" + "x = " * 20_000 + "(" * 20_000 + "\n" * 20_000
+    assert scans(lambda: named_call(text, names), text) < 50
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"type": "array"}, "['a', 'b']", ["a", "b"]),
+        ({"type": "object"}, "{'a': None, 'b': True}", {"a": None, "b": True}),
+        ({"type": ["integer", "null"]}, "None", None),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "None", None),
+        ({"type": "boolean"}, "True", True),
+        ({"type": "string"}, "None", "None"),
+        ({"type": "string"}, "['a']", "['a']"),
+        ({}, "None", "None"),
+        ({"type": "array"}, "{1, 2}", "{1, 2}"),
+        ({"type": "array"}, "__import__('os')", "__import__('os')"),
+        ({"type": "array"}, "[" * 50_000, "[" * 50_000),
+        ({"type": "array"}, "[b'a']", "[b'a']"),
+    ],
+)
+def test_arguments_written_as_python_writes_them(schema: Any, text: str, value: object) -> None:
+    tools = [{"function": {"name": "get", "parameters": {"properties": {"x": schema}}}}]
+    call = f"<tool_call>\n<function=get>\n<parameter=x>\n{text}\n</parameter>\n</function>\n</tool_call>"
+    (read,) = parse_tool_calls(call, tools)[1]
+    assert json.loads(read.arguments) == {"x": value}
+
+
+def test_gemmas_arguments_may_have_pythons_constants() -> None:
+    call = '<|tool_call>call:get{a:None,b:[True,<|"|>None, True<|"|>]}<tool_call|>'
+    (read,) = parse_tool_calls(call)[1]
+    assert json.loads(read.arguments) == {"a": None, "b": [True, "None, True"]}

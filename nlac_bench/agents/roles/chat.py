@@ -11,8 +11,8 @@ from nlac_bench.agents.roles import chat_answers, chat_forms
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition, beyond_success, earned
 from nlac_bench.envs import react
-from nlac_bench.envs.react import drop_reasoning
 from nlac_bench.rollout.engines.forms import Form
+from nlac_bench.thoughts import drop_reasoning
 from nlac_bench.types import Message
 
 ChatStyle: TypeAlias = Literal["react", "act"]
@@ -44,10 +44,10 @@ class ChatPrompts:
     the user answered becomes what the user may answer).
 
     Args:
-        thinks: the model writes ``<think>…</think>`` before its answer.
-        opens: the model's chat template ends with ``<think>``.
+        thinking: how the model thinks before its answer. Only thoughts in ``<think>…</think>`` are trained.
         files: the prompt files.
-        filled: the model fills in the forms of ``chat_forms``; if not, it writes whole answers.
+        filled: the model fills in the forms of ``chat_forms``; if not, or if its thoughts are ``marked``
+            otherwise, it writes whole answers.
         one_line: see ``TextEnv.one_line``.
         style: the prompted agent whose prompt is that of the policy.
     """
@@ -56,20 +56,20 @@ class ChatPrompts:
 
     def __init__(
         self,
-        thinks: bool = False,
-        opens: bool = False,
+        thinking: chat_forms.Thinking = "never",
         files: PromptFiles = PACKAGED,
         filled: bool = True,
         one_line: bool = False,
         style: ChatStyle = "react",
     ) -> None:
-        self.thinks, self.filled, self.one_line, self._files = thinks, filled, one_line, files
-        self._style = style
-        self._opening = "<think>\n" if opens else ""
+        self.thinking, self.one_line, self._files, self._style = thinking, one_line, files, style
+        self.thinks = thinking in ("first", "opened")
+        self.filled = filled and thinking != "marked"
+        self._opening = "<think>\n" if thinking == "opened" else ""
 
     def with_forms(self, filled: bool, one_line: bool = False) -> "ChatPrompts":
         """Return the same prompts with or without forms."""
-        return ChatPrompts(self.thinks, bool(self._opening), self._files, filled, one_line, self._style)
+        return ChatPrompts(self.thinking, self._files, filled, one_line, self._style)
 
     def policy(self, state: State) -> Prompt:
         """Return the prompt for an action."""
@@ -79,7 +79,7 @@ class ChatPrompts:
             if message["role"] == "user" and message.get("kind") in ("tool", "invalid"):
                 text = self._files.fill("tool_result", observation=text)
             messages.append({"role": message["role"], "content": text})
-        form = chat_forms.policy(self.thinks) if self._style == "react" else None
+        form = chat_forms.policy(self.thinking) if self._style == "react" else None
         return Prompt(tuple(messages), opening=self._opening, form=form)
 
     def successor(self, state: State, action: str) -> Prompt:

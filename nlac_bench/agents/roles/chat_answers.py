@@ -24,6 +24,8 @@ _REASONED = re.compile(
 _THOUGHT = re.compile(rf"^{_EDGE}thought{_COLON}[*_]{{0,3}}\s*", re.I | re.M)
 _PLACEHOLDER = re.compile(r"[^\w\n<{[]{0,12}(?:<[^<>]*>|\{[a-z_ ]+\}|…|\.{3})[^\w\n>}\]]{0,12}", re.I)
 """``<the action>`` or ``{action}``, also in bold or quoted. Environments have actions such as ``[rock]``."""
+LONG = 5
+"""Number of words of a line that is not repeated by chance."""
 _NAMES = {"action", "thought", "reason", "prediction"}
 _ABOUT = {"a", "an", "better", "here", "my", "new", "next", "one", "other", "the", "this", "your"}
 """Words beside a label's name in a value that describes itself: "your action here", "[action]"."""
@@ -37,12 +39,17 @@ _NOUN = r"(?:(?:candidate|action|option|number) )?"
 _OUTCOME = _choice("outcome", "success|failure")
 _OPTIMAL = _choice("optimal", "yes|no")
 _BEST = _choice("best", r"\d{1,2}", rf"(?<!-){_NOUN}")
-_NO = r"no\b(?! (?:\w{2,10}er|more|alternative|need|reason|change|correction|improvement)\b)"
+_NO = (
+    r"no(?=[^\w\n]*$|\W{0,2}[,.;:!?)*_—–-]|\s{1,4}(?:if|when|unless|otherwise|wait|actually|sorry|because|since|as|but"
+    r"|or|and|not|i|it|this|that|the|we|you|they|he|she|yes)\b)"
+)
+"""``no`` as a verdict: in "no doubt" and "no better action" it belongs to the noun."""
 _OTHERS = {
     _OUTCOME: re.compile(r".*[^\W_]"),
     _OPTIMAL: re.compile(
         rf"{_EDGE}(?:or\b|and\b){_EDGE}{_START}(?:yes|no){_END}|{_EDGE}{_START}(?:yes{_END}|{_NO})"
-        rf"|.*(?<!yes[ -])\b(?:or|otherwise|else)\W{{1,4}}(?:yes|no){_END}|.*\b(?:yes|no) otherwise\b",
+        rf"|.*(?<!yes[ -])\b(?:or|otherwise|else)\W{{1,4}}(?:yes|no){_END}"
+        r"|.*\b(?:yes|no)\W{1,4}(?:otherwise|else|if|when|unless)\b",
         re.I,
     ),
     _BEST: re.compile(rf"{_EDGE}(?:or\b|and\b|to\b)?{_EDGE}{_NOUN}\d", re.I),
@@ -99,10 +106,15 @@ def values(text: str) -> set[str]:
 
 
 def copies(text: str, prompts: Iterable[str]) -> bool:
-    """Return whether a labelled line of ``text`` has a value of ``prompts``, or a placeholder for one."""
+    """Return whether ``text`` repeats a value of ``prompts``, or has a placeholder for one.
+
+    A line without a label repeats one if it has at least ``LONG`` words.
+    """
     found: Sequence[str] = _LABELLED.findall(text)
     known = set(prompts)
-    return any(_plain(value) in known or _stands_for_a_value(value) for value in found)
+    if any(_plain(value) in known or _stands_for_a_value(value) for value in found):
+        return True
+    return any(line in known and line.count(" ") >= LONG - 1 for line in map(_plain, text.splitlines()))
 
 
 def _stands_for_a_value(text: str) -> bool:

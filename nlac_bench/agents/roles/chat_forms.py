@@ -1,7 +1,20 @@
 """The forms of the roles' answers in the chat style."""
 
+from typing import Literal, TypeAlias
+
+from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.forms import Choice, Fixed, Form, Free
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.rollout.engines.tool_calls import THOUGHTS
+from nlac_bench.types import Message
+
+Thinking: TypeAlias = Literal["never", "perhaps", "first", "opened", "marked"]
+"""How a model thinks before its answers: in ``<think>…</think>``, ``first`` or ``perhaps``; ``opened``: the
+chat template ends with ``<think>``; ``marked``: in other marks, which can be special tokens."""
+_HELLO: tuple[Message, ...] = (
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Hello"},
+)
 
 LINE = 160
 """Largest number of tokens of a line of free text."""
@@ -35,18 +48,39 @@ def refiner(one_line: bool) -> Form:
     return (Fixed("Thought:"), _TEXT, Fixed("\nAction:"), action)
 
 
-def thinks(tokenizer: Tokenizer | None) -> bool:
-    """Return whether a model writes ``<think>…</think>`` before its answer, as its chat template says."""
-    return "</think>" in str(getattr(tokenizer, "chat_template", None) or "")
+def thinking(tokenizer: Tokenizer | None) -> Thinking:
+    """Return how a model thinks before its answers, as far as its chat template says."""
+    template = str(getattr(tokenizer, "chat_template", None) or "")
+    if tokenizer is None or not template:
+        return "never"
+    asked = ChatFormat(tokenizer).render(_HELLO, []).rstrip()
+    for begin, end in THOUGHTS:
+        if asked.endswith(end):
+            return "never"
+        if asked.endswith(begin):
+            return "opened" if begin == "<think>" else "marked"
+    if "<|channel|>analysis" in template or any(begin in asked for begin, _ in THOUGHTS[1:]):
+        return "marked"
+    switched = {
+        tokenizer.apply_chat_template(
+            _HELLO[1:], tokenize=False, add_generation_prompt=True, enable_thinking=enabled
+        )
+        for enabled in (True, False)
+    }
+    if len(switched) == 2:
+        return "first" if "</think>" in template else "marked"
+    return "perhaps" if "</think>" in template else "never"
 
 
-def policy(thinks: bool) -> Form:
+def policy(thinking: Thinking) -> Form | None:
     """Return the form of the policy's answers: without fixed words, but they end after the first action.
 
-    Args:
-        thinks: a thought, which may contain any of the stop strings, comes first.
+    None if its thoughts, which may contain any of the stop strings, have other marks than ``<think>``.
     """
-    thought = (Free(stop=("</think>",)),) if thinks else ()
+    if thinking == "marked":
+        return None
+    begins = "" if thinking == "opened" else "<think>"
+    thought = () if thinking == "never" else (Free(stop=("</think>",), begins=begins),)
     return (*thought, Free(stop=_ACTION), Free(stop=ACTION_STOPS))
 
 

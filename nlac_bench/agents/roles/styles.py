@@ -4,7 +4,7 @@ from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles.chat import ChatPrompts, ChatStyle
-from nlac_bench.agents.roles.chat_forms import thinks
+from nlac_bench.agents.roles.chat_forms import thinking
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
@@ -43,12 +43,4 @@ def prompts_for(
 
 def chat_prompts_for(tokenizer: Tokenizer | None, files: PromptFiles, style: ChatStyle) -> ChatPrompts:
     """Return the style ``chat``, whatever the model was taught; see ``prompts_for``."""
-    if tokenizer is None:
-        return ChatPrompts(files=files, style=style)
-    template = str(getattr(tokenizer, "chat_template", None) or "")
-    hello = [{"role": "user", "content": "Hello"}]
-    begun = (
-        tokenizer.apply_chat_template(hello, tokenize=False, add_generation_prompt=True) if template else ""
-    )
-    opens = begun.rstrip().endswith("<think>")
-    return ChatPrompts(thinks=thinks(tokenizer), opens=opens, files=files, style=style)
+    return ChatPrompts(thinking(tokenizer), files, style=style)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nlac_bench.envs.react import action_text, drop_reasoning
+from nlac_bench.envs.react import action_text
+from nlac_bench.thoughts import drop_reasoning
 
 MAX_CHARS = 2_000
 MAX_NUMBER = 5_000

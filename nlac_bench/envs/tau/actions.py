@@ -1,17 +1,18 @@
 """Parses an agent's raw text into a message or a tool call: the action grammar of the τ environments.
 
-1. *Private reasoning.* Everything up to the last ``</think>`` is dropped and never reaches the user; text
-   that opens ``<think>`` and does not close it is ``Invalid``. Text that begins with ``{`` is not searched.
+1. *Private reasoning.* Everything up to the last ``</think>`` is dropped and never reaches the user
+   (``nlac_bench.thoughts``); text that opens ``<think>`` and does not close it is ``Invalid``. Text that
+   begins with ``{`` is not searched.
 2. *A call* is a JSON object ``{"name": <string>, "arguments": <object>}``; other keys are ignored. It is read
 
-   - at the start of the text; whatever follows it is ignored;
+   - at the start of the text, which may be bold or quoted; whatever follows it is ignored;
    - after ``Action:``, ReAct's marker (``nlac_bench.envs.react``);
    - at the start of a fenced code block, or between ``<tool_call>`` and ``</tool_call>``.
 
    If there are several calls, in sequence or in a JSON array, only the first is executed, as in the original.
 3. *A message to the user* is everything else, and the call ``{"name": "respond", "arguments": {"content":
    <string>}}``. Of text in ReAct's form (``Thought: …``, then ``Action: …``) only the first action is
-   read.
+   read; a thought without an action or a call is ``Invalid``.
 
 JSON is parsed strictly: no NaN, no Infinity, numbers within the range of a double, at most 64 levels deep,
 strings of valid Unicode; if a key is repeated, the last value is used. Text that begins like a call and
@@ -28,7 +29,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from nlac_bench.envs.react import ACTION, FENCE, action_text, drop_reasoning, in_form
+from nlac_bench.envs.react import ACTION, FENCE, action_text, first_action, in_form
+from nlac_bench.thoughts import drop_reasoning
 
 RESPOND = "respond"
 """Name of the pseudo-tool whose ``content`` is sent to the user."""
@@ -70,6 +72,8 @@ _FENCE = re.compile(rf"{FENCE.pattern}[ \t\r\n]*")
 _TOOL_CALL = re.compile(r"<tool_call>\s*")
 _OPENS_CALL = re.compile(r'(?:\[\s*)?\{\s*["\'](?:name|arguments)["\']')
 _OPENS_OBJECT = re.compile(r"(?:\[\s*)?\{")
+_QUOTES = re.compile(r"[*_`\"' ]{0,6}")
+_END_TOKENS = re.compile(r"(?:\s{0,4}(?:<[|｜][\w▁-]{1,40}[|｜]>|</s>|<eos>|<end_of_turn>))+\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -77,13 +81,19 @@ def parse_action(text: str) -> ParsedAction:
     """Parse ``text`` as a message to the user or a tool call, else return ``Invalid`` with the reason."""
     text = text.strip()
     if not _OPENS_OBJECT.match(text):  # a call may quote the tag in an argument
-        if text.startswith("<think>") and "</think>" not in text:
-            return _invalid("the reasoning opened by <think> is never closed by </think>.")
-        text = drop_reasoning(text)
-    if in_form(text):
+        written, text = text, _END_TOKENS.sub("", drop_reasoning(text))
+        if written and not text:
+            return _invalid("the text has reasoning only; after </think>, an action must follow.")
+    form = in_form(text)
+    acts = form and first_action(text) is not None
+    if acts:
         text = action_text(text)
     start = _call_start(text)
-    return Message(text) if start is None else _parse_call(text, start)
+    if start is not None:
+        return _parse_call(text, start)
+    if form and not acts:
+        return _invalid("the text has a thought but no action; write Action: and the action after it.")
+    return Message(text)
 
 
 def render_call(name: str, arguments: Mapping[str, object]) -> str:
@@ -102,18 +112,26 @@ def _call_start(text: str) -> int | None:
     """Return the index at which the JSON of the first call in the stripped ``text`` begins, or None."""
     if _OPENS_OBJECT.match(text):
         return 0
+    if _OPENS_CALL.match(text, quoted := _quotes_end(text, 0)):
+        return quoted
     starts = []
     for marker, opens in ((ACTION, _OPENS_OBJECT), (_TOOL_CALL, _OPENS_OBJECT), (_FENCE, _OPENS_CALL)):
         for match in marker.finditer(text):
             start = match.end()
             if marker is not _FENCE:  # "Action:" followed by a fence
                 inner = _FENCE.match(text, start) or _TOOL_CALL.match(text, start)
-                start = inner.end() if inner else start
+                start = inner.end() if inner else _quotes_end(text, start)
             # A text that consists of one fence is parsed as a call whatever its keys are.
             if (_OPENS_OBJECT if match.start() == 0 else opens).match(text, start):
                 starts.append(start)
                 break
     return min(starts, default=None)
+
+
+def _quotes_end(text: str, start: int) -> int:
+    """Return where marks of bold text and quotes that begin at ``start`` end."""
+    marks = _QUOTES.match(text, start)
+    return marks.end() if marks else start
 
 
 def _parse_call(text: str, start: int) -> ParsedAction:

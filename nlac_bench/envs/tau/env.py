@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from nlac_bench.envs.call_markers import call_marker
+from nlac_bench.envs.call_markers import CONTROL_TOKEN, call_marker, named_call
 from nlac_bench.envs.tau.actions import (
     EXAMPLE,
     RESPOND,
@@ -187,6 +187,7 @@ class TauEnv(TextEnv):
             task_ids=tuple(self.tasks), split=split, source=domain.source, render_mode=render_mode
         )
         self._grader = TauGrader(domain)
+        self._tool_names = [str(tool.get("function", tool)["name"]) for tool in domain.tools]
 
     def conversation(self) -> RecordedConversation:
         """Return the conversation so far, as a line of the file that ``user="replay"`` reads."""
@@ -220,13 +221,19 @@ class TauEnv(TextEnv):
             return self._invalid(parsed.problem)
         if isinstance(parsed, CallAction):
             return self._call(parsed)
-        if marker := call_marker(parsed.content):
+        said = parsed.content
+        if marker := call_marker(said) or named_call(said, self._tool_names):
             return self._invalid(
                 f"Invalid action: the text contains {marker!r}, which belongs to a tool call in a format "
                 "that is not read here, so it was not sent to the user. Call a tool with one JSON object "
                 f"such as {EXAMPLE}."
             )
-        return await self._say(parsed.content)
+        if token := CONTROL_TOKEN.search(said):
+            return self._invalid(
+                f"Invalid action: the text contains the control token {token[0]!r}, so it was not sent to "
+                "the user. Write plain text."
+            )
+        return await self._say(said)
 
     async def _say(self, message: str) -> Outcome:
         state = self._state

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkabl
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.engines.forms import Filled, Form
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.thoughts import drop_reasoning
 from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, ToolSchema, Usage
 
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ class EngineChat:
             )
         if sample.finish == "content_filter":
             raise ContentFilterError(role, sample.usage)
-        if sample.finish == "length" and not sample.text.strip():
+        if sample.finish == "length" and not drop_reasoning(sample.text):
             raise EngineError(
                 f"the model that plays the {role!r} role used its whole budget of {self.sampling.max_tokens} "
                 "tokens for thoughts; increase --user-max-tokens",

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 
 from nlac_bench.rollout.engines.forms import Choice, Filled, Fixed, FormTokens, Free, Segment, stop_before
+from nlac_bench.rollout.engines.tool_calls import read_sample
 
 
 class Filling:
@@ -56,6 +57,12 @@ class Filling:
         """The number of tokens that free text may still have."""
         return self._room - (len(self.ids) - self._start)
 
+    @property
+    def ahead(self) -> int:
+        """The number of tokens to sample next: few while they decide whether a segment is skipped."""
+        begins = isinstance(self.segment, Free) and self.segment.begins
+        return min(self.room, 4) if begins and self._skips(begins) is None else self.room
+
     def take(self, token: int, logprob: float) -> None:
         """Add the sampled ``token``. One that ends free text before further words is replaced by them."""
         if self._given:
@@ -70,14 +77,25 @@ class Filling:
         else:
             self._write(token, logprob)
 
-    def text(self) -> str:
-        """Return the answer's text without its end token and without a stop string at its end."""
+    def text(self, special: bool = False) -> str:
+        """Return the answer's text without its end token and without a stop string at its end.
+
+        Args:
+            special: with the other special tokens.
+        """
         ids = self.ids[:-1] if self.ids and self.ids[-1] in self._end_ids else self.ids
         segment = self._form.form[-1]
         if not isinstance(segment, Free) or self._at < len(self._form.form) - 1:
-            return self._decode(ids)
-        written = self._decode(ids[self._start :])
-        return self._decode(ids[: self._start]) + written[: _stop_at(written, segment.stop)]
+            return self._decode(ids, special)
+        written = self._decode(ids[self._start :], special)
+        return self._decode(ids[: self._start], special) + written[: _stop_at(written, segment.stop)]
+
+    def read(self, prompt: Sequence[int]) -> str:
+        """Return the text of an answer to ``prompt``; if it has no fixed words, its thoughts are marked."""
+        if any(isinstance(segment, Fixed) for segment in self._form.form):
+            return self.text()
+        tokenizer = self._form.tokenizer
+        return read_sample(tokenizer, prompt, self.ids, self.text(), lambda: self.text(special=True))[0]
 
     def _choose(self, token: int, logprob: float) -> None:
         possible = self.allowed or []
@@ -108,6 +126,13 @@ class Filling:
         if token in self._end_ids:
             self.finish = "stop"
             return
+        if segment.begins and self._skips(segment.begins):
+            start = self._start
+            self._advance()
+            self._room += len(self.ids) - start
+            self._start = start
+            segment = self.segment
+            assert isinstance(segment, Free)
         longest = max(map(len, segment.stop), default=0)
         first = self._start if self._begun is None else self._begun
         start = max(first, len(self.ids) - longest - 8)
@@ -122,6 +147,13 @@ class Filling:
                 self.finish = "length"
             else:
                 self._advance()
+
+    def _skips(self, begins: str) -> bool | None:
+        """Return whether the segment in progress begins with other text; None if that is not known yet."""
+        text = self._decode(self.ids[self._start :]).lstrip()
+        if text.startswith(begins):
+            return False
+        return None if begins.startswith(text) else True
 
     def _advance(self, begun: int = 0) -> None:
         """Go to the next segment; ``begun`` tokens of it are written."""
@@ -164,8 +196,8 @@ class Filling:
         if len(self.ids) >= self._limit:
             self.finish = "length"
 
-    def _decode(self, ids: Sequence[int]) -> str:
-        return str(self._form.tokenizer.decode(ids, skip_special_tokens=True))
+    def _decode(self, ids: Sequence[int], special: bool = False) -> str:
+        return str(self._form.tokenizer.decode(ids, skip_special_tokens=not special))
 
 
 def _stop_at(text: str, stop: Sequence[str], begun: bool = False) -> int | None:

@@ -41,10 +41,12 @@ class Free:
         limit: largest number of tokens; the answer goes on after them. None: the rest of the answer, which is
             incomplete if it is cut.
         stop: strings that end the text.
+        begins: words without which the segment is skipped; free text follows it.
     """
 
     limit: int | None = None
     stop: tuple[str, ...] = ()
+    begins: str = ""
 
 
 Segment: TypeAlias = Fixed | Choice | Free
@@ -71,7 +73,7 @@ def check_form(form: Form) -> None:
 
     Raises:
         ValueError: there are no fixed words between a choice and another slot, a segment is empty, or other
-            segments than free text follow free text without a limit.
+            segments than free text follow free text without a limit, or text that may be skipped.
     """
     if not form:
         raise ValueError("a form needs at least one segment")
@@ -89,6 +91,8 @@ def check_form(form: Form) -> None:
                 raise ValueError(f"last = {segment.last!r} are not among the options {segment.options!r}")
         elif segment.limit is not None and segment.limit < 1:
             raise ValueError(f"the limit of free text must be at least 1, got {segment.limit!r}")
+        elif segment.begins and not isinstance(following, Free):
+            raise ValueError(f"free text must follow {segment!r}, which may be skipped")
         elif segment.limit is None and isinstance(following, Fixed):
             raise ValueError(f"free text before {following!r} needs a limit")
 

@@ -46,8 +46,9 @@ class Tokenizer(Protocol):
         tools: list[ToolSchema] | None = None,
         tokenize: bool,
         add_generation_prompt: bool,
+        enable_thinking: bool = True,
     ) -> str:
-        """Return the conversation as text."""
+        """Return the conversation as text. Templates of some models read ``enable_thinking``."""
 
     def save_pretrained(self, folder: str | PathLike[str]) -> object:
         """Write the tokenizer's files into ``folder``."""

@@ -20,13 +20,14 @@ that cannot be read stays in the text, where the environment finds its marker. A
 none.
 """
 
+import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from nlac_bench.envs.call_markers import call_marker
-from nlac_bench.rollout.engines.engine import Sampling, ToolCall
+from nlac_bench.envs.call_markers import CONTROL_TOKEN, call_marker
+from nlac_bench.rollout.engines.engine import ToolCall
 from nlac_bench.rollout.engines.tokenizer import Tokenizer, special_ids
 from nlac_bench.types import ToolSchema
 
@@ -60,19 +61,29 @@ def parse_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> tuple[str, 
 
 
 def read_sample(
-    tokenizer: Tokenizer, ids: Sequence[int], text: str, sampling: Sampling, tools: Sequence[ToolSchema]
+    tokenizer: Tokenizer,
+    prompt: Sequence[int],
+    ids: Sequence[int],
+    text: str,
+    marked: Callable[[], str],
+    tools: Sequence[ToolSchema] = (),
 ) -> tuple[str, tuple[ToolCall, ...]]:
     """Return the text and the calls of a sample of a model whose tokens are decoded in this process.
 
     Args:
-        ids: the sampled tokens without the end token.
+        prompt: the tokens of the prompt, whose end may open private reasoning.
+        ids: the sampled tokens.
         text: their text without special tokens, up to the first stop string.
+        marked: returns the same with special tokens, but without the end token.
         tools: the tools that the model was offered; without any, a call stays in the text.
     """
-    marked = text
-    if not special_ids(tokenizer).isdisjoint(ids):  # some families' markers are special tokens
-        marked = sampling.cut(str(tokenizer.decode(ids)))
-    return sampled_calls(text, marked, tools)
+    special = not special_ids(tokenizer).isdisjoint(ids)  # some families' markers are special tokens
+    written = marked() if special else text
+    asked = str(tokenizer.decode(prompt[-OPENING:])).rstrip() if prompt else ""
+    for begin, end in THOUGHTS:
+        if asked.endswith(begin) and end not in written:
+            return _thought(text, ""), ()
+    return sampled_calls(text, written, tools)
 
 
 def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[str, tuple[ToolCall, ...]]:
@@ -92,7 +103,8 @@ def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[
             return rest, calls
     plain = _with_think_tags(marked)
     if plain != marked:
-        return plain, ()
+        thoughts, answer = _split(plain)
+        return (plain if call_marker(answer) else thoughts + CONTROL_TOKEN.sub("", answer)), ()
     # JSON at the beginning is seen to be a call without its marker, and environments read it.
     unseen = call_marker(_split(marked)[1]) is not None and not _OPENS_OBJECT.match(_split(text)[1])
     return (marked if unseen else text), ()
@@ -100,7 +112,7 @@ def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[
 
 def _with_think_tags(text: str) -> str:
     """Return ``text`` with its private reasoning between ``<think>`` tags and without gpt-oss's channels."""
-    for begin, end in _OTHER_THOUGHTS if not _OPENS_OBJECT.match(text) else ():
+    for begin, end in THOUGHTS[1:] if not _OPENS_OBJECT.match(text) else ():
         said, ended, rest = text.rpartition(end)  # it may think several times
         if not ended:
             said, rest = text, ""
@@ -262,6 +274,8 @@ def _named(match: re.Match[str], types: Types) -> list[Call]:
 def _gemma(match: re.Match[str], types: Types) -> list[Call]:
     parts = match["body"].split('<|"|>')
     parts[::2] = [re.sub(r"([{,]\s?)([A-Za-z_][\w-]{0,200})\s?:", r'\1"\2":', part) for part in parts[::2]]
+    for python, plain in (("None", "null"), ("True", "true"), ("False", "false")):
+        parts[::2] = [re.sub(rf"\b{python}\b", plain, part) for part in parts[::2]]
     parts[1::2] = map(json.dumps, parts[1::2])
     return [(match["name"], json.loads("".join(parts)))]
 
@@ -293,10 +307,21 @@ def _value(text: str, kinds: Kinds) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        if "boolean" in kinds and text.strip().lower() in ("true", "false"):
-            return text.strip().lower() == "true"
-        return text
+        # Templates that write a value as Jinja does write None, True, and lists as Python does.
+        value = _python_literal(text) if kinds - {"string"} else text
     return text if "string" in kinds and not (value is None and "null" in kinds) else value
+
+
+def _python_literal(text: str) -> Any:
+    """Return the value of a literal in Python that JSON can represent, or ``text`` if it is none."""
+    plain = text.strip()
+    if plain.lower() in ("true", "false"):
+        return plain.lower() == "true"
+    try:
+        value = ast.literal_eval(plain[:MAX_LITERAL])
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return text
 
 
 def _kinds(schema: object) -> Kinds:
@@ -319,19 +344,25 @@ def _types(tools: Sequence[ToolSchema]) -> dict[str, dict[str, Kinds]]:
     return types
 
 
+MAX_LITERAL = 20_000
+"""Largest number of characters of an argument that is read as a literal in Python."""
 _DECODER = json.JSONDecoder()
 _OPENS_OBJECT = re.compile(r"\s*(?:\[\s*)?\{")
-_OTHER_THOUGHTS = (
+THOUGHTS = (
+    ("<think>", "</think>"),
     ("[THINK]", "[/THINK]"),  # Magistral
     ("<|START_THINKING|>", "<|END_THINKING|>"),  # Cohere
     ("<|channel>thought", "<channel|>"),  # Gemma 4
     ("<seed:think>", "</seed:think>"),  # Seed-OSS
 )
+"""The marks with which families begin and end private reasoning."""
+OPENING = 32
+"""Number of tokens at the end of a prompt that can open private reasoning."""
 _THOUGHTS_BEGIN = re.compile(r"\s*<think>")
 _THOUGHTS_END = re.compile("</think>")
 _CHANNEL = re.compile(
-    r"(?:<\|start\|>assistant)?<\|channel\|>(?P<name>analysis|commentary|final)(?: ?<\|constrain\|>\w{1,20})?"
-    r"<\|message\|>(?P<said>.*?)(?:<\|end\|>|<\|return\|>|(?=<\|start\|>|<\|channel\|>)|\Z)",
+    r"(?:<\|start\|>assistant)?<\|channel\|>(?P<name>analysis|commentary|final)\b(?![^<]{0,80}\bto=)[^<]{0,40}"
+    r"(?:<\|constrain\|>[^<]{0,20})?<\|message\|>(?P<said>.*?)(?:<\|end\|>|<\|return\|>|(?=<\|start\|>|<\|channel\|>)|\Z)",
     re.DOTALL,
 )
 # Each closing tag may be missing at the end of the text: without it, a search would read the rest again and

@@ -32,13 +32,14 @@ _TOOL = {
             "properties": {
                 "harbour": {"type": "string", "description": "Name of the harbour."},
                 "depth": {"type": "integer", "description": "Depth in metres."},
+                "colours": {"type": "array", "items": {"type": "string"}, "description": "Its colours."},
             },
             "required": ["harbour", "depth"],
         },
     },
 }  # fmt: skip
 _REASONED = "<think>\nKnotweed.\n</think>\n\nYarrowstalk."
-_ARGUMENTS = {"harbour": "Oystergate", "depth": 7}
+_ARGUMENTS = {"harbour": "Oystergate", "depth": 7, "colours": ["ochre"]}
 _CALL_IDS = ("call00000", "functions.find_kettlewren:0")
 """Ids that the parser gives to calls; Kimi's are part of the format."""
 

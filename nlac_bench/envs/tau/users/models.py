@@ -14,11 +14,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from nlac_bench.envs.react import drop_reasoning
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.users.base import GREETING, MAX_REPLY_CHARS, UserKind
 from nlac_bench.errors import EnvInfraError
 from nlac_bench.simulators.customer import STOP
+from nlac_bench.thoughts import drop_reasoning
 from nlac_bench.types import ChatFn, Message, Messages, Role, Usage
 
 MAX_TRIES = 3
@@ -95,7 +95,7 @@ class LLMUser:
                 f"the {role} model of user {self.kind!r} failed: {type(error).__name__}: {error}"
             ) from error
         self.usage[role] = self.usage.get(role, Usage()) + answer.usage
-        if answer.text.lstrip().startswith("<think>") and "</think>" not in answer.text:
+        if answer.text.strip() and not drop_reasoning(answer.text):
             raise EnvInfraError(
                 f"the {role} model of user {self.kind!r} reached its token limit while it "
                 "reasoned; raise the limit"

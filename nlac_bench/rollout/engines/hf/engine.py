@@ -255,7 +255,7 @@ class HFEngine(Batching):
             finish = row.finish
             assert finish is not None
             return Sample(
-                filling.text(),
+                filling.read(job.prompt),
                 finish,
                 job.prompt,
                 row.ids,
@@ -267,7 +267,10 @@ class HFEngine(Batching):
         ended = bool(row.ids) and row.ids[-1] in self.end_ids
         ids = row.ids[: len(row.ids) - ended]
         text = row.sampling.cut(str(self.tokenizer.decode(ids, skip_special_tokens=True)))
-        text, calls = read_sample(self.tokenizer, ids, text, row.sampling, job.request.tools)
+        text, calls = read_sample(
+            self.tokenizer, job.prompt, ids, text, lambda: row.sampling.cut(str(self.tokenizer.decode(ids))),
+            job.request.tools,
+        )  # fmt: skip
         finish = "tool_calls" if calls and row.finish == "stop" else row.finish
         assert finish is not None
         return Sample(text, finish, job.prompt, row.ids, row.logprobs, version, usage, calls)

@@ -13,8 +13,9 @@ from typing import Any, cast
 from nlac_bench.rollout.engines.backoff import RATE_LIMIT, TransientFault
 from nlac_bench.rollout.engines.engine import Finish, Sample, SampleRequest, ToolCall
 from nlac_bench.rollout.engines.openai.meaning import MALFORMED_CALL
-from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.rollout.engines.tool_calls import parse_tool_calls, sampled_calls
 from nlac_bench.rollout.usage import amount
+from nlac_bench.thoughts import drop_reasoning
 from nlac_bench.types import Usage
 
 
@@ -124,7 +125,9 @@ def _parse_choice(
             if finish != "content_filter":
                 raise TransientFault("a choice in the reply has no message", "bad_reply")
             message = {}
-        text = request.sampling.cut(_text(message.get("content")))  # servers may not know stop strings
+        text = _text(message.get("content"))
+        text = sampled_calls(text, text, ())[0]  # a server may not know how its model marks thoughts
+        text = request.sampling.cut(text)  # nor stop strings
         if not text.strip():
             text = _text(message.get("refusal")) or text
         thoughts = bool(message.get("reasoning_content") or message.get("reasoning"))
@@ -138,7 +141,7 @@ def _parse_choice(
             finish = "tool_calls"
         elif finish == "tool_calls":
             raise TransientFault("finish_reason is 'tool_calls' but the reply has no tool call", "bad_reply")
-        elif not _answer(text):
+        elif not drop_reasoning(text):
             text = _without_answer(finish, thoughts or bool(text.strip()), request)
     ids = _integers(choice.get("token_ids"))
     logprobs = _logprobs(choice.get("logprobs"))
@@ -170,13 +173,6 @@ def _finish(reason: object, data: Mapping[str, object], asked: int | None) -> Fi
     if not name or name in _BROKEN:
         raise TransientFault(f"the sample did not end normally (finish_reason {reason!r:.40})", "bad_reply")
     return _FINISH.get(name, "context_overflow" if _CONTEXT_FULL.search(name) else "stop")
-
-
-def _answer(text: str) -> str:
-    """Return ``text`` without thoughts in ``<think>`` tags and without surrounding white space."""
-    if "</think>" not in text:
-        return "" if text.lstrip().startswith("<think>") else text.strip()
-    return text[text.rfind("</think>") + len("</think>") :].strip()
 
 
 def _without_answer(finish: Finish, thoughts: bool, request: SampleRequest) -> str:

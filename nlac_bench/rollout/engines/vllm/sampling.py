@@ -90,7 +90,9 @@ async def _one(
         finish = "length" if limit == sampling.max_tokens else "context_overflow"
     ended = done.stopped and bool(done.ids) and done.ids[-1] in special_ids(tokenizer)
     ids = done.ids[: len(done.ids) - ended]
-    text, calls = read_sample(tokenizer, ids, done.text, sampling, request.tools)
+    text, calls = read_sample(
+        tokenizer, prompt, ids, done.text, lambda: sampling.cut(str(tokenizer.decode(ids))), request.tools
+    )
     if calls and finish == "stop":
         finish = "tool_calls"
     return Sample(text, finish, prompt, done.ids, done.logprobs, done.version, Usage(), calls)
@@ -114,7 +116,7 @@ async def _fill(
             arguments = _arguments(sampling, 1, (), seed) | {"allowed_token_ids": allowed}
         else:
             assert isinstance(segment, Free)
-            arguments = _arguments(sampling, filling.room, segment.stop, seed)
+            arguments = _arguments(sampling, filling.ahead, segment.stop, seed)
         done = await generate([*prompt, *filling.ids], arguments)
         if version not in (None, done.version):
             return await _fill(request, form, prompt, left, generate, number)
@@ -128,9 +130,8 @@ async def _fill(
     finish: Finish = "stop"
     if filling.finish == "length":
         finish = "length" if limit == sampling.max_tokens else "context_overflow"
-    return Sample(
-        filling.text(), finish, prompt, filling.ids, filling.logprobs, version or 0, filled=filling.filled
-    )
+    text = filling.read(prompt)
+    return Sample(text, finish, prompt, filling.ids, filling.logprobs, version or 0, filled=filling.filled)
 
 
 def _sampled(sample: Sample) -> int:

@@ -69,7 +69,10 @@ _LEAD_PHRASES = (
 )
 _OPEN = ("it", "object", "thing", "than", "like", "as", "of", "in", "on", "for", "with")
 """Words before an article; "vitamin A" ends with another one."""
-_BLANK = re.compile(r"\b(?:is it|is the object) an? [<\[{][^<>\[\]{}?]{1,40}[>\]}]", re.IGNORECASE)
+_BLANK = re.compile(
+    r"\b(?:(?:is it|is the object) an?|(?:kind|type|sort) of|called) [<\[{][^<>\[\]{}?]{1,40}[>\]}]",
+    re.IGNORECASE,
+)
 _TRAIL = re.compile(
     r"[\s,]+(?:generally speaking|in general|would you say|do you (?:think|know)|i (?:mean|wonder)"
     r"|by any chance|for the most part|as far as you know|roughly speaking|if you know|at all)[\s?.!]*$",
@@ -132,7 +135,9 @@ def find_question(text: str) -> FoundQuestion:
     if not any(w.isalnum() for w in words):
         return FoundQuestion(problem="That is not a question.")
     *_, before, last = "", *(w for w in words if w.isalnum())
-    if (last in ("a", "an") and before in _OPEN) or _BLANK.search(text):
+    asked = " ".join(sentence.split())
+    blanks = (" ".join(clean(blank[0]).split()) for blank in _BLANK.finditer(text))
+    if (last in ("a", "an") and before in _OPEN) or any(blank in asked for blank in blanks):
         return FoundQuestion(problem="That question names nothing where an object belongs.")
     first = re.findall(r"[a-z]+", sentence)[:2]
     if first and (first[0] in WH or (first[0] in ("in", "for", "on", "of", "at") and first[-1] in WH)):
