@@ -2,7 +2,7 @@
 
 A server or a chat template that cannot read the calls of its model leaves them in the text. Such a text is an
 attempt to call a tool; it was not meant for the person in the conversation. Ordinary speech has no markers:
-it can quote data in JSON and speak of function calls. Nor has it lines that begin with a tool's name.
+it can quote data in JSON and speak of function calls. Nor has it tools' names in the places of calls.
 """
 
 import functools
@@ -49,26 +49,39 @@ def call_marker(text: str) -> str | None:
 
 
 def named_call(text: str, tools: Iterable[str]) -> str | None:
-    """Return the first tool's name in ``text`` that begins a line as a call does, or None.
+    """Return the first tool's name in ``text`` that stands where only calls have one, or None.
 
-    Examples are ``get_order(id="7")``, ``get_order {"id": 7}``, and ``get_order`` above ``Action Input: …``.
-    A name that is an ordinary word, such as ``think``, must be followed by a parenthesis or an object.
+    Examples are ``get_order(id="7")``, ``{"tool": "get_order"``, ``Tool: get_order``, ``<get_order>``, and
+    ``get_order`` on a line above ``Action Input: …``. A name that is an ordinary word, such as ``think``,
+    must begin a line and be followed by arguments.
 
     Args:
         tools: names of the tools.
     """
     match = _named(frozenset(tools)).search(text)
-    return None if match is None else match["name"]
+    return None if match is None or match.lastgroup is None else match[match.lastgroup]
 
 
 @functools.lru_cache(maxsize=32)
 def _named(tools: frozenset[str]) -> re.Pattern[str]:
+    longest_first = sorted(tools, key=len, reverse=True)
     names, words = (
-        "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True) if ("_" in name) == special)
-        or r"(?!)"
+        "|".join(re.escape(name) for name in longest_first if ("_" in name) == special) or r"(?!)"
         for special in (True, False)
     )
-    code = r"(?:(?:await|return)[ \t]|print\(|\w{1,30}[ \t]?=[ \t]?)?(?:\w{1,20}\.)?"
+    label = r"(?i:tool|function|action|call)"
+    code = r"(?:(?:await|return)[ \t]|print\(|\w{1,30}[ \t]?=[ \t]?)?(?:\w{1,20}\.|function)?"
     begin = rf"^[ \t*_`\"'<>(]{{0,12}}{code}"
-    arguments = r"\(|[*_`\"']{0,3}\s{0,3}(?i:action input|input|arguments)?\s{0,3}:?\s{0,5}\{"
-    return re.compile(rf"{begin}(?P<name>(?:{names})(?![\w-])|(?:{words})(?={arguments}))", re.MULTILINE)
+    return re.compile(
+        rf"\b(?P<called>{names})(?:[(\[]|\s?\{{)"
+        rf"|[\"'](?:{label}|(?:tool_)?name)[\"']\s{{0,5}}:\s{{0,5}}[\"'](?P<value>{names}|{words})[\"']"
+        rf"|</?(?:\w{{1,20}}[ (=:])?(?:name=)?[\"']?(?P<tag>{names})\b"
+        rf"|>\s{{0,3}}(?P<inside>{names})\s{{0,3}}<"
+        rf"|\b{label}[ \t]?[:=]\s{{0,3}}[*`\"']{{0,3}}(?P<labelled>{names})\b"
+        rf"|{begin}(?:(?P<line>{names})[*_`\"'>)]{{0,3}}[ \t]{{0,3}}"
+        r"(?:$|[:{<=,|]|\w{1,30}[=:]|(?i:with|input|arguments)\b)"
+        rf"|(?P<word>{words})(?:\((?=[\"'{{)\d]|\w{{1,30}}\s?=)|[*_`\"']{{0,3}}(?:\["
+        r"|\s{0,3}(?i:(?:action[ _]?)?input|arguments)\s{0,3}[:=]|\s{0,3}:?\s{0,5}\{)))"
+        rf"|\A\W{{0,4}}(?P<only>{words})\W{{0,4}}\Z",
+        re.MULTILINE,
+    )

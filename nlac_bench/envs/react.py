@@ -8,6 +8,7 @@ import re
 
 _MARKS = r"[*_#> \t]{0,8}"  # bounded, so that reading takes linear time
 _DECOR = rf"{_MARKS}(?:(?:[-+•]|\d{{1,2}}[.)])[*_ \t]{{0,4}})?"
+_IN_LIST = re.compile(rf"{_MARKS}[-+•\d]")
 _LABEL_END = r"(?:[ \t]?\d{1,2})?[*_ \t]{0,4}:"
 _COLON = rf"{_LABEL_END}[*_]{{0,3}}\s*"
 _AT_START = rf"(?m:^){_DECOR}(?i:action){_COLON}"
@@ -18,8 +19,12 @@ _ACTION_LINE = re.compile(_AT_START)
 _MARKERS = tuple(re.compile(f"(?:{each})+") for each in (_AT_START, _IN_LINE))  # it may be repeated at once
 _FORM = re.compile(rf"\s*{_DECOR}(?:thoughts?|action){_LABEL_END}", re.I)
 _THOUGHT = re.compile(rf"^{_DECOR}thoughts?{_LABEL_END}", re.I | re.M)
-_FURTHER = re.compile(
-    rf"^(?:{_DECOR}(?:action|thoughts?|observation)|{_MARKS}(?:user|tool result)){_LABEL_END}", re.I | re.M
+_FURTHER, _FURTHER_IN_LIST = (
+    re.compile(
+        rf"^(?:{decor}(?:action|thoughts?|observation)|[ \t]{{0,4}}(?:user|tool result)){_LABEL_END}",
+        re.I | re.M,
+    )
+    for decor in (_MARKS, _DECOR)
 )
 FENCE = re.compile(r"```(?:[A-Za-z_]{1,20}(?=[ \t]*[\r\n{\[]))?")
 """A code fence with its language, which stands before the end of the line or before JSON."""
@@ -44,7 +49,8 @@ def first_action(text: str) -> tuple[int, int, int] | None:
     if marker is None:
         return None
     start = marker.end()
-    further = _FURTHER.search(text, start)
+    listed = _IN_LIST.match(marker[0]) is not None  # else the action may have a list
+    further = (_FURTHER_IN_LIST if listed else _FURTHER).search(text, start)
     end = further.start() if further and further.start() > start else len(text)
     fences = list(FENCE.finditer(text, start, end))
     if len(fences) % 2 and not text[fences[-1].end() : end].strip():

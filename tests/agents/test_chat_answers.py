@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,10 @@ def asked(style: ChatPrompts) -> dict[str, Prompt]:
         ("Optimal: yes if it helps, no if it hurts", None),
         ("Optimal: no when they ask; yes unless they refuse", None),
         ("Optimal: Yes, no doubt.", True),
+        ('Optimal: yes, it asks for "yes" or "no".', True),
+        ("Optimal: no, it should ask, otherwise no change is allowed", False),
+        ("**Optimal:**\nyes", True),
+        ("Optimal:\nInstead: yes", None),
         ("Optimal: yes. No, that is wrong", None),
         ("Optimal: yes - no problem here", True),
         ("Optimal: yes, no if they agree", None),
@@ -434,6 +439,8 @@ SWITCH = "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n
         (TURNS + asking("<think>\n"), "opened"),
         (TURNS + asking(SWITCH), "first"),
         (TURNS + asking("{% if not enable_thinking %}</think>{% else %}<think>{% endif %}"), "never"),
+        (TURNS + asking("{% if enable_thinking %}<think>{% endif %}"), "perhaps"),
+        (TURNS + asking("<thought>\n"), "marked"),
         (TURNS + asking("<|START_THINKING|>"), "marked"),
         ("Think in [THINK] and [/THINK]." + TURNS + asking(""), "marked"),
         ("{# <|channel|>analysis #}" + TURNS + asking(""), "marked"),
@@ -443,7 +450,7 @@ SWITCH = "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n
 def test_how_a_model_thinks_is_read_from_its_prompts(
     template: str | None, thinking: chat_forms.Thinking
 ) -> None:
-    tokenizer = tiny_model.tokenizer()
+    tokenizer = deepcopy(tiny_model.tokenizer())
     tokenizer.chat_template = template
     assert chat_forms.thinking(tokenizer) == thinking
     style = chat_prompts_for(tokenizer, PACKAGED, "react")

@@ -100,6 +100,7 @@ def test_binary_reward() -> None:
         ("hot-air balloon", "Is it a hot air balloon?"),
         ("violin", "<think>Is it a dog? No.</think>It has strings. So: is it a violin?"),
         ("violin", "<think>The form is: Is it a [thing]?</think>So: is it a violin?"),
+        ("violin", "Is it a violin? (The form is: Is it a [thing]?)"),
         ("violin", 'I ask in the form "Is it a [thing]?". Is it a violin?'),
     ],
 )
@@ -202,7 +203,9 @@ def test_a_list_of_objects_is_refused_and_counted() -> None:
 @pytest.mark.parametrize(
     "action",
     ["", "   ", "hello", "I like turtles.", "What colour is it?", "Where do you find it?", "?", "???",
-     "\x00\x01", "🙂", "x" * 200_000, "\ud800", "Is it a \udfff?", "violin", "The object is a violin."],
+     "\x00\x01", "🙂", "x" * 200_000, "\ud800", "Is it a \udfff?", "violin", "The object is a violin.",
+     "Is it a ...?", "Is it a [thing]?", "Could it be a **[violin]**?", "Is it larger than <object>?",
+     "Is it a kind of {x}?"],
 )  # fmt: skip
 def test_what_is_not_a_question_is_a_counted_invalid_step(action: str) -> None:
     env = playing("violin")

@@ -363,10 +363,11 @@ TO_GET = "<|channel|>commentary to=functions.get <|constrain|>json<|message|>{}"
 def test_calls_in_private_reasoning_are_none_and_the_reasoning_is_kept(
     text: str, rest: str | None, called: bool
 ) -> None:
-    read, calls = sampled_calls("plain", text, TOOLS)
+    plain = text if "<think>" in text or "</think>" in text else "plain"
+    read, calls = sampled_calls(plain, text, TOOLS)
     assert parse_tool_calls(text, TOOLS) == (text if rest is None else rest, calls)
     assert [call.name for call in calls] == ["get"] * called
-    assert read == ("plain" if rest is None else rest)
+    assert read == (plain if rest is None else rest)
 
 
 HARMONY = (
@@ -483,13 +484,19 @@ def test_reasoning_that_the_prompt_opens_and_the_limit_cuts_is_not_spoken(mark: 
         spoken = asyncio.run(sampled("Hello, Ann.", tokenizer("Hello")["input_ids"], form))
         assert form == policy("opened") or spoken.text == "Hello, Ann."
     end = dict(THOUGHTS)[mark]
-    ended = asyncio.run(sampled(f"They greet.{end}Hello, Ann.", prompt))
+    ended = asyncio.run(sampled(f"They greet. {WRITTEN}{end}Hello, Ann.", prompt))
     assert drop_reasoning(ended.text) == "Hello, Ann." and as_turn(ended, ended.text).played
 
 
 def test_an_answer_after_special_marks_of_thoughts_has_no_control_tokens() -> None:
     cohere = "<|START_THINKING|>They greet.<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>"
     assert sampled_calls("They greet.Hello.", cohere, ()) == ("<think>\nThey greet.\n</think>\n\nHello.", ())
+    assert sampled_calls("Why. Hi.", "Why. </think>Hi.", ()) == ("Why. </think>Hi.", ())  # a special token
+    other = "<|channel|>doubts<|message|>Why.<|end|><|channel|>final<|message|>Hi."
+    for bare in ("analysisWhy.assistantfinalHi.", other):
+        assert sampled_calls(bare, bare, TOOLS) == ("<think>\nWhy.\n</think>\n\nHi.", ())
+    for private in ("analysisWhy", "analysisWhy.assistantcommentary to=get json{}"):
+        assert drop_reasoning(sampled_calls(private, private, TOOLS)[0]) == ""
     for header in ("analysis code", "analysis<|constrain|>text"):
         analysis = f"<|channel|>{header}<|message|>Why.<|end|>"
         text = f"{analysis}<|start|>assistant<|channel|>final answer<|message|>Hi."
@@ -506,6 +513,23 @@ def test_an_answer_after_special_marks_of_thoughts_has_no_control_tokens() -> No
         ("order = functions.get_order(7)", "get_order"),
         ('**think**: {"thought": "x"}', "think"),
         ("think('x')", "think"),
+        ('Sure. {"name": "get_order", "arguments": {}}', "get_order"),
+        ("Sure.\n{'tool': 'get_order', 'id': 7}", "get_order"),
+        ('- {"action": "think", "x": 1}', "think"),
+        ("- get_order(7)", "get_order"),
+        ("1. Calling get_order {}", "get_order"),
+        ("Tool: get_order\nInput: 7", "get_order"),
+        ("<tool>get_order</tool>", "get_order"),
+        ('<function name="get_order">', "get_order"),
+        ("functionget_order\n```json\n{}", "get_order"),
+        ("think\nAction Input: They are rude", "think"),
+        ("`think`\nInput: They are rude", "think"),
+        ("think[They are rude]", "think"),
+        ("think", "think"),
+        ("**get_order** can be used once", None),
+        ("get_order (order #W1) is what I do", None),
+        ("think(ing) of it", None),
+        ('The product {"name": "Lamp"}', None),
         ("The tool get_order failed.", None),
         ("I can do this:\n- get_order: looks up an order", None),
         ("think about it (twice)", None),
@@ -552,3 +576,9 @@ def test_gemmas_arguments_may_have_pythons_constants() -> None:
     call = '<|tool_call>call:get{a:None,b:[True,<|"|>None, True<|"|>]}<tool_call|>'
     (read,) = parse_tool_calls(call)[1]
     assert json.loads(read.arguments) == {"a": None, "b": [True, "None, True"]}
+
+
+@pytest.mark.parametrize("begin", ["[TOOL_CALLS]a</s>", "<|python_tag|>a<|eom_id|>"])
+def test_end_tokens_are_removed_in_linear_time(begin: str) -> None:
+    text = begin + "<|eom_id|>" * 5_000 + "x"
+    assert scans(lambda: parse_tool_calls(text, TOOLS), text) < 50

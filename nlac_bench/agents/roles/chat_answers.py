@@ -18,9 +18,8 @@ _COLON = rf"{_MARK}{{0,4}}?:"
 _LABELS = "thought|action|prediction|reasoning|why|instead"
 _BELOW = rf"(?:\n[ \t]{{0,8}}(?!{_BEGIN}\w{{3,12}}{_COLON}))?"  # the value may stand below its label
 _LABELLED = re.compile(rf"^{_BEGIN}(?:{_LABELS}){_COLON}[*_ \t]{{0,8}}{_BELOW}(.*)$", re.I | re.M)
-_REASONED = re.compile(
-    rf"^{_EDGE}reasoning{_COLON}[*_]{{0,3}}\s*(.*?)^({_EDGE}prediction{_COLON}.*)", re.I | re.M | re.S
-)
+_REASONING = re.compile(rf"^{_EDGE}reasoning{_COLON}[*_]{{0,3}}", re.I | re.M)
+_PREDICTION = re.compile(rf"^{_EDGE}prediction{_COLON}", re.I | re.M)
 _THOUGHT = re.compile(rf"^{_EDGE}thought{_COLON}[*_]{{0,3}}\s*", re.I | re.M)
 _PLACEHOLDER = re.compile(r"[^\w\n<{[]{0,12}(?:<[^<>]*>|\{[a-z_ ]+\}|…|\.{3})[^\w\n>}\]]{0,12}", re.I)
 """``<the action>`` or ``{action}``, also in bold or quoted. Environments have actions such as ``[rock]``."""
@@ -32,10 +31,12 @@ _ABOUT = {"a", "an", "better", "here", "my", "new", "next", "one", "other", "the
 
 
 def _choice(label: str, values: str, before: str = "") -> re.Pattern[str]:
-    return re.compile(rf"^{_BEGIN}{label}{_EDGE}{_START}{before}({values}){_END}(.*)$", re.I | re.M)
+    return re.compile(
+        rf"^{_BEGIN}{label}{_EDGE}(?:\n{_EDGE})?{_START}{before}({values}){_END}(.*)$", re.I | re.M
+    )
 
 
-_NOUN = r"(?:(?:candidate|action|option|number) )?"
+_NOUN = r"(?:(?:candidate|action|option|number) )?#?"
 _OUTCOME = _choice("outcome", "success|failure")
 _OPTIMAL = _choice("optimal", "yes|no")
 _BEST = _choice("best", r"\d{1,2}", rf"(?<!-){_NOUN}")
@@ -48,7 +49,7 @@ _OTHERS = {
     _OUTCOME: re.compile(r".*[^\W_]"),
     _OPTIMAL: re.compile(
         rf"{_EDGE}(?:or\b|and\b){_EDGE}{_START}(?:yes|no){_END}|{_EDGE}{_START}(?:yes{_END}|{_NO})"
-        rf"|.*(?<!yes[ -])\b(?:or|otherwise|else)\W{{1,4}}(?:yes|no){_END}"
+        rf"|.*(?<!yes[ -])(?<!yes[^\w\n] )\b(?:or|otherwise|else)\W{{1,4}}(?:yes{_END}|{_NO})"
         r"|.*\b(?:yes|no)\W{1,4}(?:otherwise|else|if|when|unless)\b",
         re.I,
     ),
@@ -85,8 +86,11 @@ def _only(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 def reasoned(text: str) -> tuple[str, str] | None:
     """Return reasoning and prediction, the latter with its label; None if the text does not have both."""
-    match = _REASONED.search(text)
-    return None if match is None else (match[1].strip(), match[2].strip())
+    label = _REASONING.search(text)
+    prediction = None if label is None else _PREDICTION.search(text, label.end())
+    if label is None or prediction is None:
+        return None
+    return text[label.end() : prediction.start()].strip(), text[prediction.start() :].strip()
 
 
 def thought_and_action(text: str) -> tuple[str, str] | None:

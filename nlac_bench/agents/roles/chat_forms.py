@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.forms import Choice, Fixed, Form, Free
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import THOUGHTS
+from nlac_bench.rollout.engines.tool_calls import SPECIAL_THOUGHTS, THOUGHTS
 from nlac_bench.types import Message
 
 Thinking: TypeAlias = Literal["never", "perhaps", "first", "opened", "marked"]
@@ -53,21 +53,16 @@ def thinking(tokenizer: Tokenizer | None) -> Thinking:
     template = str(getattr(tokenizer, "chat_template", None) or "")
     if tokenizer is None or not template:
         return "never"
-    asked = ChatFormat(tokenizer).render(_HELLO, []).rstrip()
+    chat = ChatFormat(tokenizer)
+    asked = chat.render(_HELLO, []).rstrip()
     for begin, end in THOUGHTS:
         if asked.endswith(end):
             return "never"
         if asked.endswith(begin):
             return "opened" if begin == "<think>" else "marked"
-    if "<|channel|>analysis" in template or any(begin in asked for begin, _ in THOUGHTS[1:]):
+    if "<|channel|>analysis" in template or any(begin in asked for begin in SPECIAL_THOUGHTS):
         return "marked"
-    switched = {
-        tokenizer.apply_chat_template(
-            _HELLO[1:], tokenize=False, add_generation_prompt=True, enable_thinking=enabled
-        )
-        for enabled in (True, False)
-    }
-    if len(switched) == 2:
+    if chat.render(_HELLO, [], enable_thinking=False).rstrip() != asked:
         return "first" if "</think>" in template else "marked"
     return "perhaps" if "</think>" in template else "never"
 

@@ -70,10 +70,12 @@ ParsedAction: TypeAlias = Message | CallAction | Invalid
 
 _FENCE = re.compile(rf"{FENCE.pattern}[ \t\r\n]*")
 _TOOL_CALL = re.compile(r"<tool_call>\s*")
-_OPENS_CALL = re.compile(r'(?:\[\s*)?\{\s*["\'](?:name|arguments)["\']')
+_OPENS_CALL = re.compile(
+    r"""(?:\[\s*)?\{\s*["'](?:arguments["']|name["'](?!\s*:\s*"[^"\n]{0,200}"\s*,\s*"(?!arguments")))"""
+)
+"""A product can have a name too, but no arguments."""
 _OPENS_OBJECT = re.compile(r"(?:\[\s*)?\{")
 _QUOTES = re.compile(r"[*_`\"' ]{0,6}")
-_END_TOKENS = re.compile(r"(?:\s{0,4}(?:<[|｜][\w▁-]{1,40}[|｜]>|</s>|<eos>|<end_of_turn>))+\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -81,7 +83,7 @@ def parse_action(text: str) -> ParsedAction:
     """Parse ``text`` as a message to the user or a tool call, else return ``Invalid`` with the reason."""
     text = text.strip()
     if not _OPENS_OBJECT.match(text):  # a call may quote the tag in an argument
-        written, text = text, _END_TOKENS.sub("", drop_reasoning(text))
+        written, text = text, drop_reasoning(text)
         if written and not text:
             return _invalid("the text has reasoning only; after </think>, an action must follow.")
     form = in_form(text)

@@ -34,6 +34,7 @@ from nlac_bench.envs.tau.users.offline import RecordedConversation, RepeatingUse
 from nlac_bench.envs.tau.writes import WRITES, Write
 from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
+from nlac_bench.thoughts import ANY_TAG
 from nlac_bench.types import ChatFn, Info, ToolSchema
 
 HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
@@ -187,7 +188,7 @@ class TauEnv(TextEnv):
             task_ids=tuple(self.tasks), split=split, source=domain.source, render_mode=render_mode
         )
         self._grader = TauGrader(domain)
-        self._tool_names = [str(tool.get("function", tool)["name"]) for tool in domain.tools]
+        self._tool_names = [RESPOND] + [str(tool.get("function", tool)["name"]) for tool in domain.tools]
 
     def conversation(self) -> RecordedConversation:
         """Return the conversation so far, as a line of the file that ``user="replay"`` reads."""
@@ -228,10 +229,10 @@ class TauEnv(TextEnv):
                 "that is not read here, so it was not sent to the user. Call a tool with one JSON object "
                 f"such as {EXAMPLE}."
             )
-        if token := CONTROL_TOKEN.search(said):
+        if mark := CONTROL_TOKEN.search(said) or ANY_TAG.search(said):
             return self._invalid(
-                f"Invalid action: the text contains the control token {token[0]!r}, so it was not sent to "
-                "the user. Write plain text."
+                f"Invalid action: the text contains {mark[0]!r}, so it was not sent to the user. Write plain "
+                "text."
             )
         return await self._say(said)
 

@@ -53,9 +53,17 @@ class ChatFormat:
         return self._tokenize(self.render(request.messages, request.tools))
 
     def render(
-        self, messages: Messages, tools: Sequence[ToolSchema], *, add_generation_prompt: bool = True
+        self,
+        messages: Messages,
+        tools: Sequence[ToolSchema],
+        *,
+        add_generation_prompt: bool = True,
+        enable_thinking: bool | None = None,
     ) -> str:
         """Return the text of a conversation.
+
+        Args:
+            enable_thinking: a variable that some templates read; None leaves it undefined.
 
         Raises:
             NlacBenchError: the template raised an error for the messages.
@@ -63,7 +71,8 @@ class ChatFormat:
         adapted = list(map(_for_template, messages))
         if "<|channel|>analysis" in str(self.tokenizer.chat_template):
             adapted = list(map(_for_channels, adapted))
-        return self._render(adapted, tools, add_generation_prompt)
+        variables = {} if enable_thinking is None else {"enable_thinking": enable_thinking}
+        return self._render(adapted, tools, add_generation_prompt, **variables)
 
     def later(self, messages: Messages, tools: Sequence[ToolSchema]) -> str | None:
         """Return the text that follows ``prefix_ids`` in a prompt: the messages after the last assistant's.
@@ -90,29 +99,38 @@ class ChatFormat:
             return None
         return text.partition(_MARK)[2] if text.count(_MARK) == 1 else None
 
-    def _render(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answers: bool = True) -> str:
+    def _render(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        answers: bool = True,
+        **variables: bool,
+    ) -> str:
         try:
-            return self._apply(messages, tools, answers)
+            return self._apply(messages, tools, answers, **variables)
         except Exception as error:  # a template can raise any exception
             if any(message.get("tool_calls") for message in messages):
                 with contextlib.suppress(
                     Exception
                 ):  # DeepSeek's join the JSON text of arguments to other text
-                    return self._apply(list(map(_with_text_arguments, messages)), tools, answers)
+                    return self._apply(list(map(_with_text_arguments, messages)), tools, answers, **variables)
             if messages and messages[0].get("role") == "system":
                 with contextlib.suppress(Exception):  # some templates, such as Gemma's, have no system role
-                    return self._apply(_without_system(messages), tools, answers)
+                    return self._apply(_without_system(messages), tools, answers, **variables)
             raise NlacBenchError(
                 f"the chat template of {self.tokenizer.name_or_path!r} failed on messages with roles "
                 f"{[m.get('role') for m in messages]}: {type(error).__name__}: {error}"
             ) from None
 
-    def _apply(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answers: bool) -> str:
+    def _apply(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], answers: bool, **variables: bool
+    ) -> str:
         text = self.tokenizer.apply_chat_template(
             list(messages),
             tools=[dict(tool) for tool in tools] or None,
             tokenize=False,
             add_generation_prompt=answers,
+            **variables,
         )
         return str(text)
 

@@ -26,9 +26,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from nlac_bench.envs.call_markers import CONTROL_TOKEN, call_marker
+from nlac_bench.envs.call_markers import call_marker
 from nlac_bench.rollout.engines.engine import ToolCall
 from nlac_bench.rollout.engines.tokenizer import Tokenizer, special_ids
+from nlac_bench.thoughts import TAGS, without_end_tokens
 from nlac_bench.types import ToolSchema
 
 Call: TypeAlias = tuple[str, Any] | tuple[str, Any, str]
@@ -52,6 +53,7 @@ def parse_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> tuple[str, 
     text = _with_think_tags(text)
     types = _types(tools)
     thoughts, answer = _split(text)
+    answer = without_end_tokens(answer)
     for pattern, reader in _FORMATS:
         if pattern.search(answer):
             rest, calls = _taken(answer, pattern, reader, types)
@@ -82,7 +84,9 @@ def read_sample(
     asked = str(tokenizer.decode(prompt[-OPENING:])).rstrip() if prompt else ""
     for begin, end in THOUGHTS:
         if asked.endswith(begin) and end not in written:
-            return _thought(text, ""), ()
+            return (_thought(text, "") if text.strip() else ""), ()
+        if asked.endswith(begin) and begin != "<think>":
+            written = begin + written
     return sampled_calls(text, written, tools)
 
 
@@ -102,9 +106,10 @@ def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[
         if calls:
             return rest, calls
     plain = _with_think_tags(marked)
-    if plain != marked:
+    # In some vocabularies the tags are special tokens.
+    if plain != marked or any(tag in marked and tag not in text for tag in THOUGHTS[0]):
         thoughts, answer = _split(plain)
-        return (plain if call_marker(answer) else thoughts + CONTROL_TOKEN.sub("", answer)), ()
+        return thoughts + _ANSWER_TOKEN.sub("", answer), ()
     # JSON at the beginning is seen to be a call without its marker, and environments read it.
     unseen = call_marker(_split(marked)[1]) is not None and not _OPENS_OBJECT.match(_split(text)[1])
     return (marked if unseen else text), ()
@@ -116,12 +121,16 @@ def _with_think_tags(text: str) -> str:
         said, ended, rest = text.rpartition(end)  # it may think several times
         if not ended:
             said, rest = text, ""
-        if said.lstrip().startswith(begin) or (ended and begin not in said):  # the prompt may have begun it
+        begun = ended and begin not in said and begin in SPECIAL_THOUGHTS  # by the prompt
+        if said.lstrip().startswith(begin) or begun:
             return _thought(said.lstrip().removeprefix(begin), rest.lstrip())
+    if _BARE_CHANNELS.match(text):
+        said, _, rest = text.removeprefix("analysis").rpartition("assistantfinal")
+        return _thought(said or rest, rest if said else "")
     thoughts = [
         each["said"].strip()
         for each in _CHANNEL.finditer(text)
-        if each["name"] == "analysis" and not _calls(each)
+        if each["name"] not in _ALOUD and not _calls(each)
     ]
     rest = _CHANNEL.sub(_said_aloud, text)
     return _thought("\n".join(thoughts), rest) if thoughts else rest
@@ -131,7 +140,7 @@ def _said_aloud(channel: re.Match[str]) -> str:
     """Return what a channel of gpt-oss says; a call stays as it is."""
     if _calls(channel):
         return channel[0]
-    return "" if channel["name"] == "analysis" else channel["said"]
+    return channel["said"] if channel["name"] in _ALOUD else ""
 
 
 def _calls(channel: re.Match[str]) -> bool:
@@ -348,20 +357,25 @@ MAX_LITERAL = 20_000
 """Largest number of characters of an argument that is read as a literal in Python."""
 _DECODER = json.JSONDecoder()
 _OPENS_OBJECT = re.compile(r"\s*(?:\[\s*)?\{")
-THOUGHTS = (
-    ("<think>", "</think>"),
-    ("[THINK]", "[/THINK]"),  # Magistral
-    ("<|START_THINKING|>", "<|END_THINKING|>"),  # Cohere
-    ("<|channel>thought", "<channel|>"),  # Gemma 4
-    ("<seed:think>", "</seed:think>"),  # Seed-OSS
-)
+SPECIAL_THOUGHTS = {
+    "[THINK]": "[/THINK]",  # Magistral
+    "<|START_THINKING|>": "<|END_THINKING|>",  # Cohere
+    "<|channel>thought": "<channel|>",  # Gemma 4
+    "<seed:think>": "</seed:think>",  # Seed-OSS
+}
+THOUGHTS = (*((f"<{tag}>", f"</{tag}>") for tag in TAGS), *SPECIAL_THOUGHTS.items())
 """The marks with which families begin and end private reasoning."""
 OPENING = 32
 """Number of tokens at the end of a prompt that can open private reasoning."""
 _THOUGHTS_BEGIN = re.compile(r"\s*<think>")
 _THOUGHTS_END = re.compile("</think>")
+_ALOUD = ("commentary", "final")
+"""The channels of gpt-oss whose text is meant for the user."""
+_BARE_CHANNELS = re.compile(r"analysis[A-Z\"']")
+"""How gpt-oss's reasoning begins if a server has removed its special tokens."""
+_ANSWER_TOKEN = re.compile(r"<\|(?:START|END)_(?:RESPONSE|TEXT)\|>")
 _CHANNEL = re.compile(
-    r"(?:<\|start\|>assistant)?<\|channel\|>(?P<name>analysis|commentary|final)\b(?![^<]{0,80}\bto=)[^<]{0,40}"
+    r"(?:<\|start\|>assistant)?<\|channel\|>(?P<name>\w{1,20})\b(?![^<]{0,80}\bto=)[^<]{0,40}"
     r"(?:<\|constrain\|>[^<]{0,20})?<\|message\|>(?P<said>.*?)(?:<\|end\|>|<\|return\|>|(?=<\|start\|>|<\|channel\|>)|\Z)",
     re.DOTALL,
 )
@@ -378,7 +392,6 @@ _INVOKE_PARAMETER = re.compile(
     re.DOTALL,
 )
 _RECIPIENT = re.compile(r"\bto=(?:functions|browser|python|container)\b[\w.-]{0,64}\s?$")
-_END = r"(?:<\|(?:eom_id|eom|eot|eot_id|im_end|end|end_of_text|endoftext)\|>|</s>|<｜end▁of▁sentence｜>)*"
 _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     (re.compile(pattern, re.DOTALL), reader)
     for pattern, reader in (
@@ -405,18 +418,16 @@ _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
             _named,
         ),
         (r"<\|tool_call>call:(?P<name>[\w.-]{1,200})(?P<body>\{.*?)(?:<tool_call\|>|\Z)", _gemma),
-        (r"\[TOOL_CALLS\](?P<body>.*?)" + _END + r"\Z", _mistral),
-        (r"(?:<\|python_tag\|>|<\|python_start\|>(?:<\|python_end\|>)?)(?P<body>.*?)" + _END + r"\Z", _whole),
+        (r"\[TOOL_CALLS\](?P<body>.*?)\Z", _mistral),
+        (r"(?:<\|python_tag\|>|<\|python_start\|>(?:<\|python_end\|>)?)(?P<body>.*?)\Z", _whole),
         (r"<\|START_ACTION\|>(?P<body>.*?)(?:<\|END_ACTION\|>|\Z)", _whole),
         (r"<\|action_start\|>\s*<\|plugin\|>(?P<body>.*?)(?:<\|action_end\|>|\Z)", _whole),
         (
-            r"(?:<\|tool_call\|>|<tool_calls>)(?P<body>.*?)(?:<\|/tool_call\|>|</tool_calls>|"
-            + _END
-            + r"\Z)",
+            r"(?:<\|tool_call\|>|<tool_calls>)(?P<body>.*?)(?:<\|/tool_call\|>|</tool_calls>|\Z)",
             _whole,
         ),
-        (r"\A\s*functools(?P<body>\[.*?)" + _END + r"\Z", _whole),
-        (r"\A\s*(?P<body>\{.*?\}[\s;]*)" + _END + r"\Z", _whole),
+        (r"\A\s*functools(?P<body>\[.*?)\Z", _whole),
+        (r"\A\s*(?P<body>\{.*?\}[\s;]*)\Z", _whole),
     )
 )
 _WRAPPERS = re.compile(

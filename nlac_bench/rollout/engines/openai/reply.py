@@ -13,7 +13,7 @@ from typing import Any, cast
 from nlac_bench.rollout.engines.backoff import RATE_LIMIT, TransientFault
 from nlac_bench.rollout.engines.engine import Finish, Sample, SampleRequest, ToolCall
 from nlac_bench.rollout.engines.openai.meaning import MALFORMED_CALL
-from nlac_bench.rollout.engines.tool_calls import parse_tool_calls, sampled_calls
+from nlac_bench.rollout.engines.tool_calls import sampled_calls
 from nlac_bench.rollout.usage import amount
 from nlac_bench.thoughts import drop_reasoning
 from nlac_bench.types import Usage
@@ -134,8 +134,7 @@ def _parse_choice(
         calls = _tool_calls(message.get("tool_calls")) or _legacy_call(message.get("function_call"))
     else:
         text = request.sampling.cut(_text(choice.get("text")))
-        if request.tools:
-            text, calls = parse_tool_calls(text, request.tools)
+        text, calls = sampled_calls(text, text, request.tools)
     if finish != "content_filter":  # a filtered reply is incomplete
         if calls:
             finish = "tool_calls"

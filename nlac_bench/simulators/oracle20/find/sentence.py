@@ -69,10 +69,11 @@ _LEAD_PHRASES = (
 )
 _OPEN = ("it", "object", "thing", "than", "like", "as", "of", "in", "on", "for", "with")
 """Words before an article; "vitamin A" ends with another one."""
+_PLACE = r"[<\[{](?!yes\b)[^<>\[\]{}?]{1,40}[>\]}]"
 _BLANK = re.compile(
-    r"\b(?:(?:is it|is the object) an?|(?:kind|type|sort) of|called) [<\[{][^<>\[\]{}?]{1,40}[>\]}]",
-    re.IGNORECASE,
+    rf"\b(?:is it|is the object) an? {_PLACE}|{_PLACE}[*_\"'`]{{0,3}}\s{{0,3}}\?", re.IGNORECASE
 )
+"""A placeholder where an object belongs, or at the end of a question."""
 _TRAIL = re.compile(
     r"[\s,]+(?:generally speaking|in general|would you say|do you (?:think|know)|i (?:mean|wonder)"
     r"|by any chance|for the most part|as far as you know|roughly speaking|if you know|at all)[\s?.!]*$",
@@ -113,7 +114,15 @@ def find_question(text: str) -> FoundQuestion:
     like a question ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no, and
     "Is it a ...?" or "Is it a [thing]?" names nothing.
     """
-    text = _THOUGHT.sub(" ", text)
+    written = _SENTENCE.findall(_THOUGHT.sub(" ", text))
+    kept = [sentence for sentence in written if not _BLANK.search(sentence)]
+    found = _question_in("".join(kept))
+    if found.problem is not None and len(kept) < len(written):
+        return FoundQuestion(problem="That question names nothing where an object belongs.")
+    return found
+
+
+def _question_in(text: str) -> FoundQuestion:
     sentences = _SENTENCE.findall(clean(text))
     spoken = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]
     marked = [s for s in spoken if "?" in s]
@@ -135,9 +144,7 @@ def find_question(text: str) -> FoundQuestion:
     if not any(w.isalnum() for w in words):
         return FoundQuestion(problem="That is not a question.")
     *_, before, last = "", *(w for w in words if w.isalnum())
-    asked = " ".join(sentence.split())
-    blanks = (" ".join(clean(blank[0]).split()) for blank in _BLANK.finditer(text))
-    if (last in ("a", "an") and before in _OPEN) or any(blank in asked for blank in blanks):
+    if last in ("a", "an") and before in _OPEN:
         return FoundQuestion(problem="That question names nothing where an object belongs.")
     first = re.findall(r"[a-z]+", sentence)[:2]
     if first and (first[0] in WH or (first[0] in ("in", "for", "on", "of", "at") and first[-1] in WH)):
