@@ -1,15 +1,33 @@
-"""Removes private reasoning from a model's text: what stands between ``<think>`` and ``</think>``."""
+"""Removes private reasoning from a model's text, whichever marks the model's family puts around it."""
 
 import re
 
 TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad")
-"""Names of the tags between which models think; all but the first two need a tag that opens them."""
-_TAG = f"(?i:{'|'.join(TAGS)})"
-_ENDS = re.compile(r"(?i:</think(?:ing)?>)")
-_ELEMENT = re.compile(rf"^\s{{0,20}}<(?P<tag>{_TAG})>.*?(?:</(?P=tag)>|\Z)", re.DOTALL | re.MULTILINE)
-ANY_TAG = re.compile(rf"</?{_TAG}>")
+"""Names of the tags between which models think."""
+SPECIAL_THOUGHTS = {
+    "[THINK]": "[/THINK]",  # Magistral
+    "<|START_THINKING|>": "<|END_THINKING|>",  # Cohere
+    "<|channel>thought": "<channel|>",  # Gemma 4
+    "<seed:think>": "</seed:think>",  # Seed-OSS
+    "◁think▷": "◁/think▷",  # Kimi-VL
+}
+"""The other marks with which families begin and end thoughts; some are special tokens."""
+THOUGHTS = (*((f"<{tag}>", f"</{tag}>") for tag in TAGS), *SPECIAL_THOUGHTS.items())
+
+_TAG = f"(?i:(?:\\w{{1,12}}[:_])?(?:{'|'.join(TAGS)}))"
+_OPENED = rf"<(?P<tag>{_TAG})(?:\s[^<>\n]{{0,60}})?>.*?(?:</(?P=tag)>|\Z)"
+_SPECIAL = "|".join(
+    rf"{re.escape(begin)}.*?(?:{re.escape(end)}|\Z)" for begin, end in SPECIAL_THOUGHTS.items()
+)
+_ELEMENT = re.compile(rf"^\s{{0,20}}(?:{_OPENED}|{_SPECIAL})", re.DOTALL | re.MULTILINE)
+_ENDS = re.compile(
+    rf"(?i:</think(?:ing)?>)|{'|'.join(re.escape(end) for end in SPECIAL_THOUGHTS.values() if '/' in end)}"
+)
+"""Marks that end thoughts which the prompt began."""
+ANY_MARK = re.compile(rf"</?{_TAG}(?:\s[^<>\n]{{0,60}})?>|{'|'.join(map(re.escape, SPECIAL_THOUGHTS))}")
 _ANSWER = re.compile(
-    r"<(answer|response|reply|output|final|final_answer|message|action)>(.*?)(?:</\1>)?", re.DOTALL
+    r"<(answer|response|reply|output|final|final_answer|message|action)>((?:(?!</\1>).)*)(?:</\1>)?",
+    re.DOTALL,
 )
 _END_TOKEN = re.compile(r"<[|｜][\w▁-]{1,40}[|｜]>|</s>|<eos>|<end_of_turn>")
 

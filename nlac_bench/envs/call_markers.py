@@ -2,7 +2,8 @@
 
 A server or a chat template that cannot read the calls of its model leaves them in the text. Such a text is an
 attempt to call a tool; it was not meant for the person in the conversation. Ordinary speech has no markers:
-it can quote data in JSON and speak of function calls. Nor has it tools' names in the places of calls.
+it can quote data in JSON and speak of function calls. It can also mention a tool, but does not write its name
+as calls do.
 """
 
 import functools
@@ -14,6 +15,7 @@ _MARKER = re.compile(
     # A tag or a special token that is named after calls of tools or functions.
     r"(?i:<[/|｜]{0,2}(?:[\w.｜-]{1,30}[:_｜▁-])?(?:tool|function)s?[_▁-]?(?:call|prefix)[\w▁-]{0,40}[|｜]?>?)"
     r"|\[/?TOOL_?CALLS?\]|```tool_c(?:ode|all)|</?tool_code>"
+    r"|\bto=[\w.-]{1,64} ?(?:json|code)? ?\{"
     # Words of a format, with what follows them only in a call.
     r"|\bfunction call ?<\||\bfunctools\[|\bfunctions\.[\w-]{1,64}:\d{1,4}\s?[{<]|\bto=functions\.\w+"
     r"|\bto=[\w.-]{1,64}(?: \w{1,20})? ?<\|"
@@ -53,7 +55,7 @@ def named_call(text: str, tools: Iterable[str]) -> str | None:
 
     Examples are ``get_order(id="7")``, ``{"tool": "get_order"``, ``Tool: get_order``, ``<get_order>``, and
     ``get_order`` on a line above ``Action Input: …``. A name that is an ordinary word, such as ``think``,
-    must begin a line and be followed by arguments.
+    counts only if it is a value in JSON, all of the text, or followed by arguments.
 
     Args:
         tools: names of the tools.
@@ -69,15 +71,16 @@ def _named(tools: frozenset[str]) -> re.Pattern[str]:
         "|".join(re.escape(name) for name in longest_first if ("_" in name) == special) or r"(?!)"
         for special in (True, False)
     )
-    label = r"(?i:tool|function|action|call)"
+    label = r"(?i:(?:tool|function|action|call)(?:[ _]?(?:name|call))?|name)"
     code = r"(?:(?:await|return)[ \t]|print\(|\w{1,30}[ \t]?=[ \t]?)?(?:\w{1,20}\.|function)?"
     begin = rf"^[ \t*_`\"'<>(]{{0,12}}{code}"
     return re.compile(
         rf"\b(?P<called>{names})(?:[(\[]|\s?\{{)"
-        rf"|[\"'](?:{label}|(?:tool_)?name)[\"']\s{{0,5}}:\s{{0,5}}[\"'](?P<value>{names}|{words})[\"']"
+        rf"|[\"']{label}[\"']\s{{0,5}}:\s{{0,5}}[\"'](?P<value>{names}|{words})[\"']"
         rf"|</?(?:\w{{1,20}}[ (=:])?(?:name=)?[\"']?(?P<tag>{names})\b"
         rf"|>\s{{0,3}}(?P<inside>{names})\s{{0,3}}<"
-        rf"|\b{label}[ \t]?[:=]\s{{0,3}}[*`\"']{{0,3}}(?P<labelled>{names})\b"
+        rf"|\b{label}[ \t]?[:=]\s{{0,3}}[*`\"']{{0,3}}(?:(?P<labelled>{names})\b"
+        rf"|(?P<labelled_word>{words})(?=[*`\"']{{0,3}}[ \t]{{0,3}}(?:[\n:(\[{{]|\Z)))"
         rf"|{begin}(?:(?P<line>{names})[*_`\"'>)]{{0,3}}[ \t]{{0,3}}"
         r"(?:$|[:{<=,|]|\w{1,30}[=:]|(?i:with|input|arguments)\b)"
         rf"|(?P<word>{words})(?:\((?=[\"'{{)\d]|\w{{1,30}}\s?=)|[*_`\"']{{0,3}}(?:\["

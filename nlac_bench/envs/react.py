@@ -9,33 +9,30 @@ import re
 _MARKS = r"[*_#> \t]{0,8}"  # bounded, so that reading takes linear time
 _DECOR = rf"{_MARKS}(?:(?:[-+•]|\d{{1,2}}[.)])[*_ \t]{{0,4}})?"
 _IN_LIST = re.compile(rf"{_MARKS}[-+•\d]")
-_LABEL_END = r"(?:[ \t]?\d{1,2})?[*_ \t]{0,4}:"
-_COLON = rf"{_LABEL_END}[*_]{{0,3}}\s*"
+_NUMBER, _LABEL_END = r"(?:[ \t]?\d{1,2})?", r"[*_ \t]{0,4}[:：]"
+_COLON = rf"{_NUMBER}{_LABEL_END}[*_]{{0,3}}\s*"
 _AT_START = rf"(?m:^){_DECOR}(?i:action){_COLON}"
 _IN_LINE = rf"(?<=\s)[*_]{{0,3}}Action{_COLON}"
 ACTION = re.compile(f"{_AT_START}|{_IN_LINE}")
 """The marker of an action: at the beginning of a line in any case, elsewhere with a capital letter."""
-_ACTION_LINE = re.compile(_AT_START)
 _MARKERS = tuple(re.compile(f"(?:{each})+") for each in (_AT_START, _IN_LINE))  # it may be repeated at once
-_FORM = re.compile(rf"\s*{_DECOR}(?:thoughts?|action){_LABEL_END}", re.I)
-_THOUGHT = re.compile(rf"^{_DECOR}thoughts?{_LABEL_END}", re.I | re.M)
+_ACTS = re.compile(rf"\s*{_DECOR}action{_LABEL_END}", re.I)
+_THOUGHT = re.compile(rf"^{_DECOR}thoughts?{_NUMBER}{_LABEL_END}", re.I | re.M)
+_SPEAKER = r"[ \t]{0,4}(?:user|tool result)"
 _FURTHER, _FURTHER_IN_LIST = (
-    re.compile(
-        rf"^(?:{decor}(?:action|thoughts?|observation)|[ \t]{{0,4}}(?:user|tool result)){_LABEL_END}",
-        re.I | re.M,
-    )
-    for decor in (_MARKS, _DECOR)
+    re.compile(rf"^(?:{mark}(?:action|thoughts?|observation)|{_SPEAKER}){_NUMBER}{_LABEL_END}", re.I | re.M)
+    for mark in (_MARKS, _DECOR)
 )
 FENCE = re.compile(r"```(?:[A-Za-z_]{1,20}(?=[ \t]*[\r\n{\[]))?")
 """A code fence with its language, which stands before the end of the line or before JSON."""
 
 
 def in_form(text: str) -> bool:
-    """Return whether ``text`` begins with a thought or an action, or has lines that begin with both."""
-    if _FORM.match(text):
-        return True
-    thought = _THOUGHT.search(text)
-    return thought is not None and _ACTION_LINE.search(text, thought.end()) is not None
+    """Return whether ``text`` begins with an action, or a line of it with a thought.
+
+    Numbered actions without a thought are a list.
+    """
+    return _ACTS.match(text) is not None or _THOUGHT.search(text) is not None
 
 
 def first_action(text: str) -> tuple[int, int, int] | None:

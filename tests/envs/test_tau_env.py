@@ -155,6 +155,7 @@ def test_pickling_in_the_middle_of_an_episode(env: TauEnv) -> None:
         'I will check.\n\n{"name":"get_user","parameters":{"id": "7"}}',
         'Action: get_user_details\nAction Input: {"user_id": "7"}', 'I call get_user_details(user_id="7").',
         "Thought: greet\nAction: respond\nAction Input: Hello", "Action: think", "<|start|>assistant Hello",
+        "Thought: ask\nAction: think(the order is late)", "Action: calculate: 2+3", "Hello <seed:think>They",
         render_call("respond", {"content": "<think>They are rude.</think>Hello"}),
     ],
 )  # fmt: skip
@@ -164,8 +165,9 @@ def test_the_marker_of_a_call_that_is_not_read_is_never_said_to_the_user(env: Ta
     assert info["action_kind"] == "invalid" and "was not sent to the user" in observation
     observation, _, _, _, info = env.step("Is a tool call (or [TOOL] and <tools>) something you need?")
     assert info["action_kind"] == "message"
-    observation, _, _, _, info = env.step("get_user_details found you (think of it as a search).")
-    assert info["action_kind"] == "message"
+    for said in ("get_user_details found you (think of it as a search).", "Action: think about it, please"):
+        observation, _, _, _, info = env.step(said)
+        assert info["action_kind"] == "message"
 
 
 def test_a_call_a_message_and_an_invalid_action(env: TauEnv) -> None:

@@ -20,6 +20,7 @@ from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.simulators.oracle20.answer.world import embedded_world
 from nlac_bench.simulators.oracle20.find.sentence import find_question
+from tests.timing import scans
 
 ENV_ID = "nlac_bench/TwentyQuestions-v0"
 PLAYED = ["Is it alive?", "Is it a violin?", "hm", "Can you eat it?", "Is it a dog?"]
@@ -205,7 +206,7 @@ def test_a_list_of_objects_is_refused_and_counted() -> None:
     ["", "   ", "hello", "I like turtles.", "What colour is it?", "Where do you find it?", "?", "???",
      "\x00\x01", "🙂", "x" * 200_000, "\ud800", "Is it a \udfff?", "violin", "The object is a violin.",
      "Is it a ...?", "Is it a [thing]?", "Could it be a **[violin]**?", "Is it larger than <object>?",
-     "Is it a kind of {x}?"],
+     "Is it a kind of {x}?", "Is it larger than [object]"],
 )  # fmt: skip
 def test_what_is_not_a_question_is_a_counted_invalid_step(action: str) -> None:
     env = playing("violin")
@@ -412,3 +413,14 @@ def test_constant_actions_name_every_object() -> None:
     hidden = env.world.names[env._state.hidden]
     winning = [a for a in actions if hidden in a]
     assert any(env.fork().step(a)[4].get("success") for a in winning)
+
+
+@pytest.mark.parametrize("end", ["[yes/no]", "[y/n]", "</b>"])
+def test_a_bracket_at_the_end_of_a_question_is_no_placeholder(end: str) -> None:
+    assert playing("violin").step(f"Is it alive {end}?")[4]["action_kind"] == "message"
+
+
+@pytest.mark.parametrize("filler", [" ", "\n", " ,", ", \n"])
+def test_runs_of_spaces_and_commas_take_linear_time(filler: str) -> None:
+    text = "a" + filler * 5_000 + "?"
+    assert scans(lambda: find_question(text), text) < 100

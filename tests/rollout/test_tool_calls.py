@@ -18,11 +18,11 @@ from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, ToolCall
 from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import THOUGHTS, parse_tool_calls, read_sample, sampled_calls
+from nlac_bench.rollout.engines.tool_calls import parse_tool_calls, read_sample, sampled_calls
 from nlac_bench.rollout.engines.tool_support import tool_problem
 from nlac_bench.rollout.engines.vllm.sampling import Generated
 from nlac_bench.rollout.engines.vllm.sampling import sample as vllm_sample
-from nlac_bench.thoughts import drop_reasoning
+from nlac_bench.thoughts import THOUGHTS, drop_reasoning
 from tests.rollout import tiny_model
 from tests.timing import scans
 
@@ -493,10 +493,12 @@ def test_an_answer_after_special_marks_of_thoughts_has_no_control_tokens() -> No
     assert sampled_calls("They greet.Hello.", cohere, ()) == ("<think>\nThey greet.\n</think>\n\nHello.", ())
     assert sampled_calls("Why. Hi.", "Why. </think>Hi.", ()) == ("Why. </think>Hi.", ())  # a special token
     other = "<|channel|>doubts<|message|>Why.<|end|><|channel|>final<|message|>Hi."
-    for bare in ("analysisWhy.assistantfinalHi.", other):
+    for bare in ("analysisWhy.assistantfinalHi.", "analysis\nWhy.assistantfinalHi.", other):
         assert sampled_calls(bare, bare, TOOLS) == ("<think>\nWhy.\n</think>\n\nHi.", ())
-    for private in ("analysisWhy", "analysisWhy.assistantcommentary to=get json{}"):
-        assert drop_reasoning(sampled_calls(private, private, TOOLS)[0]) == ""
+    assert drop_reasoning(sampled_calls("analysisWhy", "analysisWhy", TOOLS)[0]) == ""
+    called = "analysisWhy.assistantcommentary to=get json{}"
+    assert call_marker(drop_reasoning(sampled_calls(called, called, ())[0])) == "to=get json{"
+    assert sampled_calls("analysis of it", "analysis of it", TOOLS) == ("analysis of it", ())
     for header in ("analysis code", "analysis<|constrain|>text"):
         analysis = f"<|channel|>{header}<|message|>Why.<|end|>"
         text = f"{analysis}<|start|>assistant<|channel|>final answer<|message|>Hi."
@@ -519,6 +521,9 @@ def test_an_answer_after_special_marks_of_thoughts_has_no_control_tokens() -> No
         ("- get_order(7)", "get_order"),
         ("1. Calling get_order {}", "get_order"),
         ("Tool: get_order\nInput: 7", "get_order"),
+        ("tool_call: get_order", "get_order"),
+        ("Action: think: they are rude", "think"),
+        ("Action: think of it", None),
         ("<tool>get_order</tool>", "get_order"),
         ('<function name="get_order">', "get_order"),
         ("functionget_order\n```json\n{}", "get_order"),
@@ -537,7 +542,7 @@ def test_an_answer_after_special_marks_of_thoughts_has_no_control_tokens() -> No
         ("", None),
     ],
 )
-def test_a_line_that_begins_with_a_tools_name_is_a_call(text: str, name: str | None) -> None:
+def test_a_tools_name_in_the_place_of_a_call_is_one(text: str, name: str | None) -> None:
     assert named_call(text, ["think", "get_order", "get"]) == name
     assert named_call(text, []) is None
 

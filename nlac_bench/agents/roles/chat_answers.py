@@ -31,26 +31,26 @@ _ABOUT = {"a", "an", "better", "here", "my", "new", "next", "one", "other", "the
 
 
 def _choice(label: str, values: str, before: str = "") -> re.Pattern[str]:
-    return re.compile(
-        rf"^{_BEGIN}{label}{_EDGE}(?:\n{_EDGE})?{_START}{before}({values}){_END}(.*)$", re.I | re.M
-    )
+    # The value may stand below its label, but not in a list of values.
+    below = rf"(?:\n[*_`\"' \t]{{0,8}}(?={before}(?:{values})[^\w\n]*$))?"
+    return re.compile(rf"^{_BEGIN}{label}{_EDGE}{below}{_START}{before}({values}){_END}(.*)$", re.I | re.M)
 
 
 _NOUN = r"(?:(?:candidate|action|option|number) )?#?"
-_OUTCOME = _choice("outcome", "success|failure")
-_OPTIMAL = _choice("optimal", "yes|no")
-_BEST = _choice("best", r"\d{1,2}", rf"(?<!-){_NOUN}")
 _NO = (
     r"no(?=[^\w\n]*$|\W{0,2}[,.;:!?)*_—–-]|\s{1,4}(?:if|when|unless|otherwise|wait|actually|sorry|because|since|as|but"
     r"|or|and|not|i|it|this|that|the|we|you|they|he|she|yes)\b)"
 )
 """``no`` as a verdict: in "no doubt" and "no better action" it belongs to the noun."""
+_OUTCOME = _choice("outcome", "success|failure")
+_OPTIMAL = _choice("optimal", rf"yes|{_NO}")
+_BEST = _choice("best", r"\d{1,2}", rf"(?<!-){_NOUN}")
 _OTHERS = {
     _OUTCOME: re.compile(r".*[^\W_]"),
     _OPTIMAL: re.compile(
         rf"{_EDGE}(?:or\b|and\b){_EDGE}{_START}(?:yes|no){_END}|{_EDGE}{_START}(?:yes{_END}|{_NO})"
         rf"|.*(?<!yes[ -])(?<!yes[^\w\n] )\b(?:or|otherwise|else)\W{{1,4}}(?:yes{_END}|{_NO})"
-        r"|.*\b(?:yes|no)\W{1,4}(?:otherwise|else|if|when|unless)\b",
+        r"|.*\b(?:yes|no) otherwise\b|.*[^\w\s\"'-]\s{0,3}(?:yes|no)\W{1,4}(?:else|if|when|unless)\b",
         re.I,
     ),
     _BEST: re.compile(rf"{_EDGE}(?:or\b|and\b|to\b)?{_EDGE}{_NOUN}\d", re.I),

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.forms import Choice, Fixed, Form, Free
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
-from nlac_bench.rollout.engines.tool_calls import SPECIAL_THOUGHTS, THOUGHTS
+from nlac_bench.thoughts import SPECIAL_THOUGHTS, THOUGHTS
 from nlac_bench.types import Message
 
 Thinking: TypeAlias = Literal["never", "perhaps", "first", "opened", "marked"]

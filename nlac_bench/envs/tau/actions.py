@@ -46,9 +46,10 @@ EXAMPLE = '{"name": "get_user_details", "arguments": {"user_id": "…"}}'
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message to the user."""
+    """A message to the user; ``labelled`` if it followed ``Action:``."""
 
     content: str
+    labelled: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def parse_action(text: str) -> ParsedAction:
     if not _OPENS_OBJECT.match(text):  # a call may quote the tag in an argument
         written, text = text, drop_reasoning(text)
         if written and not text:
-            return _invalid("the text has reasoning only; after </think>, an action must follow.")
+            return _invalid("the text has no action; after </think>, an action must follow.")
     form = in_form(text)
     acts = form and first_action(text) is not None
     if acts:
@@ -95,7 +96,7 @@ def parse_action(text: str) -> ParsedAction:
         return _parse_call(text, start)
     if form and not acts:
         return _invalid("the text has a thought but no action; write Action: and the action after it.")
-    return Message(text)
+    return Message(text, labelled=acts)
 
 
 def render_call(name: str, arguments: Mapping[str, object]) -> str:

@@ -34,7 +34,7 @@ from nlac_bench.envs.tau.users.offline import RecordedConversation, RepeatingUse
 from nlac_bench.envs.tau.writes import WRITES, Write
 from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
-from nlac_bench.thoughts import ANY_TAG
+from nlac_bench.thoughts import ANY_MARK
 from nlac_bench.types import ChatFn, Info, ToolSchema
 
 HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
@@ -223,13 +223,14 @@ class TauEnv(TextEnv):
         if isinstance(parsed, CallAction):
             return self._call(parsed)
         said = parsed.content
-        if marker := call_marker(said) or named_call(said, self._tool_names):
+        written = f"Action: {said}" if parsed.labelled else said
+        if marker := call_marker(said) or named_call(written, self._tool_names):
             return self._invalid(
                 f"Invalid action: the text contains {marker!r}, which belongs to a tool call in a format "
                 "that is not read here, so it was not sent to the user. Call a tool with one JSON object "
                 f"such as {EXAMPLE}."
             )
-        if mark := CONTROL_TOKEN.search(said) or ANY_TAG.search(said):
+        if mark := CONTROL_TOKEN.search(said) or ANY_MARK.search(said):
             return self._invalid(
                 f"Invalid action: the text contains {mark[0]!r}, so it was not sent to the user. Write plain "
                 "text."

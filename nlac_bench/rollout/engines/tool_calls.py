@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 from nlac_bench.envs.call_markers import call_marker
 from nlac_bench.rollout.engines.engine import ToolCall
 from nlac_bench.rollout.engines.tokenizer import Tokenizer, special_ids
-from nlac_bench.thoughts import TAGS, without_end_tokens
+from nlac_bench.thoughts import SPECIAL_THOUGHTS, THOUGHTS, without_end_tokens
 from nlac_bench.types import ToolSchema
 
 Call: TypeAlias = tuple[str, Any] | tuple[str, Any, str]
@@ -124,9 +124,8 @@ def _with_think_tags(text: str) -> str:
         begun = ended and begin not in said and begin in SPECIAL_THOUGHTS  # by the prompt
         if said.lstrip().startswith(begin) or begun:
             return _thought(said.lstrip().removeprefix(begin), rest.lstrip())
-    if _BARE_CHANNELS.match(text):
-        said, _, rest = text.removeprefix("analysis").rpartition("assistantfinal")
-        return _thought(said or rest, rest if said else "")
+    if bare := _BARE_CHANNELS.match(text):
+        return _thought(bare["thought"] or bare["cut"], bare["said"] or "")
     thoughts = [
         each["said"].strip()
         for each in _CHANNEL.finditer(text)
@@ -357,22 +356,18 @@ MAX_LITERAL = 20_000
 """Largest number of characters of an argument that is read as a literal in Python."""
 _DECODER = json.JSONDecoder()
 _OPENS_OBJECT = re.compile(r"\s*(?:\[\s*)?\{")
-SPECIAL_THOUGHTS = {
-    "[THINK]": "[/THINK]",  # Magistral
-    "<|START_THINKING|>": "<|END_THINKING|>",  # Cohere
-    "<|channel>thought": "<channel|>",  # Gemma 4
-    "<seed:think>": "</seed:think>",  # Seed-OSS
-}
-THOUGHTS = (*((f"<{tag}>", f"</{tag}>") for tag in TAGS), *SPECIAL_THOUGHTS.items())
-"""The marks with which families begin and end private reasoning."""
 OPENING = 32
 """Number of tokens at the end of a prompt that can open private reasoning."""
 _THOUGHTS_BEGIN = re.compile(r"\s*<think>")
 _THOUGHTS_END = re.compile("</think>")
 _ALOUD = ("commentary", "final")
 """The channels of gpt-oss whose text is meant for the user."""
-_BARE_CHANNELS = re.compile(r"analysis[A-Z\"']")
-"""How gpt-oss's reasoning begins if a server has removed its special tokens."""
+_BARE_CHANNELS = re.compile(
+    r"analysis(?P<thought>.*)(?:assistantfinal|assistantcommentary (?=to=))(?P<said>.*)"
+    r"|analysis(?=[A-Z\"'])(?P<cut>.*)",
+    re.DOTALL,
+)
+"""gpt-oss's channels if a server has removed its special tokens."""
 _ANSWER_TOKEN = re.compile(r"<\|(?:START|END)_(?:RESPONSE|TEXT)\|>")
 _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>(?P<name>\w{1,20})\b(?![^<]{0,80}\bto=)[^<]{0,40}"

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from nlac_bench.simulators.oracle20.find.words import clean, tokens, word_set
+from nlac_bench.thoughts import drop_reasoning
 
 AUXILIARIES = word_set(
     "is are was were do does did can could would will might may should must has have had am"
@@ -11,7 +12,7 @@ AUXILIARIES = word_set(
 WH = word_set("what where when why who whom whose which how")
 _SUBJECTS = word_set("it you n't a thing there its not that this")
 
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_SPACES = re.compile(r"[\s,]{2,}")
 _SENTENCE = re.compile(r"[^.?!\n]*(?:[.](?=\S)[^.?!\n]*)*[.?!\n]*")
 _LABEL = re.compile(
     r"^\s*(?:[-•>]+\s*)?(?:(?:my\s+)?(?:next\s+|first\s+|second\s+|final\s+|last\s+|new\s+)?"
@@ -69,11 +70,12 @@ _LEAD_PHRASES = (
 )
 _OPEN = ("it", "object", "thing", "than", "like", "as", "of", "in", "on", "for", "with")
 """Words before an article; "vitamin A" ends with another one."""
-_PLACE = r"[<\[{](?!yes\b)[^<>\[\]{}?]{1,40}[>\]}]"
 _BLANK = re.compile(
-    rf"\b(?:is it|is the object) an? {_PLACE}|{_PLACE}[*_\"'`]{{0,3}}\s{{0,3}}\?", re.IGNORECASE
+    rf"\b(?:{'|'.join((*_OPEN, 'called', 'be', 'this', 'that'))}) (?:an? |the |a/an )?[*_\"'`]{{0,3}}"
+    r"[<\[{][^<>\[\]{}?]{1,40}[>\]}]",
+    re.IGNORECASE,
 )
-"""A placeholder where an object belongs, or at the end of a question."""
+"""A placeholder where an object belongs."""
 _TRAIL = re.compile(
     r"[\s,]+(?:generally speaking|in general|would you say|do you (?:think|know)|i (?:mean|wonder)"
     r"|by any chance|for the most part|as far as you know|roughly speaking|if you know|at all)[\s?.!]*$",
@@ -114,12 +116,18 @@ def find_question(text: str) -> FoundQuestion:
     like a question ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no, and
     "Is it a ...?" or "Is it a [thing]?" names nothing.
     """
-    written = _SENTENCE.findall(_THOUGHT.sub(" ", text))
+    written = _SENTENCE.findall(_SPACES.sub(_one_space, drop_reasoning(text)))
     kept = [sentence for sentence in written if not _BLANK.search(sentence)]
     found = _question_in("".join(kept))
     if found.problem is not None and len(kept) < len(written):
         return FoundQuestion(problem="That question names nothing where an object belongs.")
     return found
+
+
+def _one_space(spaces: re.Match[str]) -> str:
+    """Return at most one comma and one space or new line; patterns search long runs in quadratic time."""
+    space = next((each for each in "\n " if each in spaces[0]), "")
+    return ("," if "," in spaces[0] else "") + space
 
 
 def _question_in(text: str) -> FoundQuestion:
