@@ -130,7 +130,8 @@ class TrainingLoop:
         metrics |= {name: float(now - computed[name]) for name, now in self.passes().items()}
         if own := self.steps.taken():
             metrics["extra_env_steps"] = metrics.get("extra_env_steps", 0.0) + own
-        self.stopped |= self.stop_requested()
+        if self.stop_requested():
+            self.stopped = True
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.allowance.env_steps = self.ahead.unused_steps() if self.ahead else 0
         if self.finished():

@@ -188,7 +188,7 @@ async def train_and_test(
                     return False
     with (
         make_training(prepared, folder, writer.log, on_metrics, on_step) as training,
-        _interruptible(training),
+        interruptible(training),
     ):
         on_learner(training.learned)
         await training.run()
@@ -277,16 +277,18 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
 
 
 @contextlib.contextmanager
-def _interruptible(training: TrainingLoop) -> Iterator[None]:
+def interruptible(training: TrainingLoop) -> Iterator[None]:
     """Finish and save the running iteration on SIGINT or SIGTERM; stop at once on a second signal."""
-    task = asyncio.current_task()
+    task, signals = asyncio.current_task(), 0
 
     def on_signal() -> None:
-        if training.stopped and task is not None:
+        nonlocal signals
+        signals += 1
+        if signals > 1 and task is not None:
             task.cancel()
-        training.stopped = True
 
     def answer(count: int) -> str:
+        training.stopped = True  # here, because gradients can keep the event loop busy beyond the iteration
         if count > 1:
             return "stopping now"
         return "interrupted: the running iteration ends and is saved; press Ctrl-C again to stop now"

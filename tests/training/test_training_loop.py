@@ -1,6 +1,9 @@
 """The training loop's own decisions, without a model: which tasks are held out, what counts as the best."""
 
 import asyncio
+import os
+import signal
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +19,7 @@ from nlac_bench.training.checkpoints import Checkpoints
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.player import TrainingPlayer
 from nlac_bench.training.progress import MAX_IDLE, Progress
+from nlac_bench.training.run import interruptible
 from nlac_bench.training.schedule import Schedule
 from nlac_bench.types import Episode
 
@@ -216,3 +220,34 @@ def test_no_budget_is_spent_without_a_gradient_step(
     with pytest.raises(NlacBenchError, match="took no gradient step"):
         asyncio.run(loop.run())
     assert loop.progress.iteration == MAX_IDLE
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_gradients_block_the_event_loop_stops_after_that_iteration(
+    sent: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = bare_training(tmp_path, budget="steps=4")
+
+    async def nothing(*_: Any) -> Any:
+        return {}
+
+    async def update(*_: Any) -> Any:
+        if not loop.progress.iteration:
+            os.kill(os.getpid(), sent)
+            while not loop.stopped:  # nothing is awaited, as between gradient steps
+                time.sleep(0.01)
+        return {"gradient_steps": 1.0}
+
+    async def run() -> None:
+        with interruptible(loop):
+            await loop.run()
+
+    algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
+    loop.algorithm = algorithm
+    monkeypatch.setattr(TrainingPlayer, "train", nothing)
+    monkeypatch.setattr(loop, "validate", nothing)
+    monkeypatch.setattr(loop, "measured", nothing)
+    saved: list[int] = []
+    monkeypatch.setattr(loop, "save", lambda: saved.append(loop.progress.iteration))
+    asyncio.run(run())
+    assert saved == [1] == [loop.progress.iteration]
