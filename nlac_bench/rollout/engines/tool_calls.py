@@ -28,8 +28,9 @@ from typing import Any, TypeAlias
 
 from nlac_bench.envs.call_markers import call_marker
 from nlac_bench.rollout.engines.engine import ToolCall
+from nlac_bench.rollout.engines.marked_thoughts import OPENS_OBJECT, split_thoughts, thought, with_think_tags
 from nlac_bench.rollout.engines.tokenizer import Tokenizer, special_ids
-from nlac_bench.thoughts import SPECIAL_THOUGHTS, THOUGHTS, without_end_tokens
+from nlac_bench.thoughts import THOUGHTS, without_end_tokens
 from nlac_bench.types import ToolSchema
 
 Call: TypeAlias = tuple[str, Any] | tuple[str, Any, str]
@@ -50,9 +51,9 @@ def parse_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> tuple[str, 
         tools: the tools that the model was offered. Formats that write arguments as plain text need the types
             of their parameters.
     """
-    text = _with_think_tags(text)
+    text = with_think_tags(text)
     types = _types(tools)
-    thoughts, answer = _split(text)
+    thoughts, answer = split_thoughts(text)
     answer = without_end_tokens(answer)
     for pattern, reader in _FORMATS:
         if pattern.search(answer):
@@ -84,7 +85,7 @@ def read_sample(
     asked = str(tokenizer.decode(prompt[-OPENING:])).rstrip() if prompt else ""
     for begin, end in THOUGHTS:
         if asked.endswith(begin) and end not in written:
-            return (_thought(text, "") if text.strip() else ""), ()
+            return (thought(text, "") if text.strip() else ""), ()
         if asked.endswith(begin) and begin != "<think>":
             written = begin + written
     return sampled_calls(text, written, tools)
@@ -105,59 +106,16 @@ def sampled_calls(text: str, marked: str, tools: Sequence[ToolSchema]) -> tuple[
         rest, calls = parse_tool_calls(marked, tools)
         if calls:
             return rest, calls
-    plain = _with_think_tags(marked)
+    plain = with_think_tags(marked)
     # In some vocabularies the tags are special tokens.
     if plain != marked or any(tag in marked and tag not in text for tag in THOUGHTS[0]):
-        thoughts, answer = _split(plain)
+        thoughts, answer = split_thoughts(plain)
         return thoughts + _ANSWER_TOKEN.sub("", answer), ()
     # JSON at the beginning is seen to be a call without its marker, and environments read it.
-    unseen = call_marker(_split(marked)[1]) is not None and not _OPENS_OBJECT.match(_split(text)[1])
+    unseen = call_marker(split_thoughts(marked)[1]) is not None and not OPENS_OBJECT.match(
+        split_thoughts(text)[1]
+    )
     return (marked if unseen else text), ()
-
-
-def _with_think_tags(text: str) -> str:
-    """Return ``text`` with its private reasoning between ``<think>`` tags and without gpt-oss's channels."""
-    for begin, end in THOUGHTS[1:] if not _OPENS_OBJECT.match(text) else ():
-        said, ended, rest = text.rpartition(end)  # it may think several times
-        if not ended:
-            said, rest = text, ""
-        begun = ended and begin not in said and begin in SPECIAL_THOUGHTS  # by the prompt
-        if said.lstrip().startswith(begin) or begun:
-            return _thought(said.lstrip().removeprefix(begin), rest.lstrip())
-    if bare := _BARE_CHANNELS.match(text):
-        return _thought(bare["thought"] or bare["cut"], bare["said"] or "")
-    thoughts = [
-        each["said"].strip()
-        for each in _CHANNEL.finditer(text)
-        if each["name"] not in _ALOUD and not _calls(each)
-    ]
-    rest = _CHANNEL.sub(_said_aloud, text)
-    return _thought("\n".join(thoughts), rest) if thoughts else rest
-
-
-def _said_aloud(channel: re.Match[str]) -> str:
-    """Return what a channel of gpt-oss says; a call stays as it is."""
-    if _calls(channel):
-        return channel[0]
-    return channel["said"] if channel["name"] in _ALOUD else ""
-
-
-def _calls(channel: re.Match[str]) -> bool:
-    """Return whether a channel is a call whose recipient stands before the channel."""
-    return _RECIPIENT.search(channel.string[: channel.start()][-80:]) is not None
-
-
-def _thought(said: str, rest: str) -> str:
-    return f"<think>\n{said.strip()}\n</think>\n\n{rest}"
-
-
-def _split(text: str) -> tuple[str, str]:
-    """Return the private reasoning with which ``text`` begins, and the rest."""
-    if _OPENS_OBJECT.match(text):  # a call may quote the tag in an argument
-        return "", text
-    ends = [match.end() for match in _THOUGHTS_END.finditer(text)]
-    end = ends[-1] if ends else len(text) if _THOUGHTS_BEGIN.match(text) else 0
-    return text[:end], text[end:]
 
 
 def _taken(text: str, pattern: re.Pattern[str], reader: Reader, types: Types) -> tuple[str, list[ToolCall]]:
@@ -355,25 +313,9 @@ def _types(tools: Sequence[ToolSchema]) -> dict[str, dict[str, Kinds]]:
 MAX_LITERAL = 20_000
 """Largest number of characters of an argument that is read as a literal in Python."""
 _DECODER = json.JSONDecoder()
-_OPENS_OBJECT = re.compile(r"\s*(?:\[\s*)?\{")
 OPENING = 32
 """Number of tokens at the end of a prompt that can open private reasoning."""
-_THOUGHTS_BEGIN = re.compile(r"\s*<think>")
-_THOUGHTS_END = re.compile("</think>")
-_ALOUD = ("commentary", "final")
-"""The channels of gpt-oss whose text is meant for the user."""
-_BARE_CHANNELS = re.compile(
-    r"analysis(?P<thought>.*)(?:assistantfinal|assistantcommentary (?=to=))(?P<said>.*)"
-    r"|analysis(?=[A-Z\"'])(?P<cut>.*)",
-    re.DOTALL,
-)
-"""gpt-oss's channels if a server has removed its special tokens."""
 _ANSWER_TOKEN = re.compile(r"<\|(?:START|END)_(?:RESPONSE|TEXT)\|>")
-_CHANNEL = re.compile(
-    r"(?:<\|start\|>assistant)?<\|channel\|>(?P<name>\w{1,20})\b(?![^<]{0,80}\bto=)[^<]{0,40}"
-    r"(?:<\|constrain\|>[^<]{0,20})?<\|message\|>(?P<said>.*?)(?:<\|end\|>|<\|return\|>|(?=<\|start\|>|<\|channel\|>)|\Z)",
-    re.DOTALL,
-)
 # Each closing tag may be missing at the end of the text: without it, a search would read the rest again and
 # again.
 _FUNCTION = re.compile(r"<function=(?P<name>[^>\s]{1,200})>(?P<inside>.*?)(?P<end></function>|\Z)", re.DOTALL)
@@ -386,7 +328,6 @@ _INVOKE_PARAMETER = re.compile(
     r"(?P<end></(?:｜DSML｜)?parameter>|\Z)",
     re.DOTALL,
 )
-_RECIPIENT = re.compile(r"\bto=(?:functions|browser|python|container)\b[\w.-]{0,64}\s?$")
 _FORMATS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     (re.compile(pattern, re.DOTALL), reader)
     for pattern, reader in (
