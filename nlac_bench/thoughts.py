@@ -29,7 +29,9 @@ _ANSWER = re.compile(
     r"<(answer|response|reply|output|final|final_answer|message|action)>((?:(?!</\1>).)*)(?:</\1>)?",
     re.DOTALL,
 )
-_END_TOKEN = re.compile(r"<[|｜][\w▁-]{1,40}[|｜]>|</s>|<eos>|<end_of_turn>")
+CONTROL_TOKEN = re.compile(r"<[|｜][\w▁-]{1,40}[|｜]>")
+"""A special token that structures chats, in the notation that most families share."""
+_END_TOKEN = re.compile(rf"{CONTROL_TOKEN.pattern}|</s>|<eos>|<end_of_turn>")
 
 
 def drop_reasoning(text: str) -> str:

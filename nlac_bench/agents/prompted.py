@@ -7,6 +7,7 @@ only the text after ``Action:``, without thoughts.
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
@@ -32,9 +33,14 @@ class PromptedAgent:
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """Return an actor with a new conversation."""
-        thinking = chat_forms.thinking(getattr(self.engine, "tokenizer", None))
-        form = chat_forms.policy(thinking) if self.name == "react" else None
-        return _TextActor(self, PolicyChat(self.engine, self.sampling, self.slot, seed, form))
+        return _TextActor(self, PolicyChat(self.engine, self.sampling, self.slot, seed, self._form))
+
+    @cached_property
+    def _form(self) -> Form | None:
+        """The form of the model's answers. Finding out how it thinks renders its chat template."""
+        if self.name != "react":
+            return None
+        return chat_forms.policy(chat_forms.thinking(getattr(self.engine, "tokenizer", None)))
 
     def prompt_hashes(self) -> dict[str, str]:
         """Return the sha256 of each prompt file that this agent may use."""

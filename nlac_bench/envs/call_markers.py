@@ -40,10 +40,6 @@ _MARKER = re.compile(
 )
 
 
-CONTROL_TOKEN = re.compile(r"<[|｜][\w▁-]{1,40}[|｜]>")
-"""A special token that structures chats, in the notation that most families share."""
-
-
 def call_marker(text: str) -> str | None:
     """Return the first marker of a native tool call in ``text``, or None."""
     match = _MARKER.search(text)

@@ -60,7 +60,7 @@ def thinking(tokenizer: Tokenizer | None) -> Thinking:
             return "never"
         if asked.endswith(begin):
             return "opened" if begin == "<think>" else "marked"
-    if "<|channel|>analysis" in template or any(begin in asked for begin in SPECIAL_THOUGHTS):
+    if chat.has_channels or any(begin in asked for begin in SPECIAL_THOUGHTS):
         return "marked"
     if chat.render(_HELLO, [], enable_thinking=False).rstrip() != asked:
         return "first" if "</think>" in template else "marked"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from nlac_bench.envs.call_markers import CONTROL_TOKEN, call_marker, named_call
+from nlac_bench.envs.call_markers import call_marker, named_call
 from nlac_bench.envs.tau.actions import (
     EXAMPLE,
     RESPOND,
@@ -34,7 +34,7 @@ from nlac_bench.envs.tau.users.offline import RecordedConversation, RepeatingUse
 from nlac_bench.envs.tau.writes import WRITES, Write
 from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
-from nlac_bench.thoughts import ANY_MARK
+from nlac_bench.thoughts import ANY_MARK, CONTROL_TOKEN
 from nlac_bench.types import ChatFn, Info, ToolSchema
 
 HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})

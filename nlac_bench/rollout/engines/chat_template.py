@@ -69,10 +69,15 @@ class ChatFormat:
             NlacBenchError: the template raised an error for the messages.
         """
         adapted = list(map(_for_template, messages))
-        if "<|channel|>analysis" in str(self.tokenizer.chat_template):
+        if self.has_channels:
             adapted = list(map(_for_channels, adapted))
         variables = {} if enable_thinking is None else {"enable_thinking": enable_thinking}
         return self._render(adapted, tools, add_generation_prompt, **variables)
+
+    @property
+    def has_channels(self) -> bool:
+        """Whether the model thinks in a channel of its own, as gpt-oss does."""
+        return "<|channel|>analysis" in str(self.tokenizer.chat_template)
 
     def later(self, messages: Messages, tools: Sequence[ToolSchema]) -> str | None:
         """Return the text that follows ``prefix_ids`` in a prompt: the messages after the last assistant's.

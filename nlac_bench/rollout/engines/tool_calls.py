@@ -240,8 +240,7 @@ def _named(match: re.Match[str], types: Types) -> list[Call]:
 def _gemma(match: re.Match[str], types: Types) -> list[Call]:
     parts = match["body"].split('<|"|>')
     parts[::2] = [re.sub(r"([{,]\s?)([A-Za-z_][\w-]{0,200})\s?:", r'\1"\2":', part) for part in parts[::2]]
-    for python, plain in (("None", "null"), ("True", "true"), ("False", "false")):
-        parts[::2] = [re.sub(rf"\b{python}\b", plain, part) for part in parts[::2]]
+    parts[::2] = [_PYTHON.sub(lambda name: _IN_JSON[name[0]], part) for part in parts[::2]]
     parts[1::2] = map(json.dumps, parts[1::2])
     return [(match["name"], json.loads("".join(parts)))]
 
@@ -283,9 +282,10 @@ def _python_literal(text: str) -> Any:
     plain = text.strip()
     if plain.lower() in ("true", "false"):
         return plain.lower() == "true"
+    if len(plain) > MAX_LITERAL:
+        return text
     try:
-        value = ast.literal_eval(plain[:MAX_LITERAL])
-        return json.loads(json.dumps(value, allow_nan=False))
+        return json.loads(json.dumps(ast.literal_eval(plain), allow_nan=False))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return text
 
@@ -310,6 +310,9 @@ def _types(tools: Sequence[ToolSchema]) -> dict[str, dict[str, Kinds]]:
     return types
 
 
+_IN_JSON = {"None": "null", "True": "true", "False": "false"}
+"""Python's constants in JSON."""
+_PYTHON = re.compile(rf"\b(?:{'|'.join(_IN_JSON)})\b")
 MAX_LITERAL = 20_000
 """Largest number of characters of an argument that is read as a literal in Python."""
 _DECODER = json.JSONDecoder()

@@ -109,6 +109,9 @@ class FoundQuestion:
     problem: str | None = None
 
 
+_NAMES_NOTHING = FoundQuestion(problem="That question names nothing where an object belongs.")
+
+
 def find_question(text: str) -> FoundQuestion:
     """Find the last question of ``text``, ignoring thoughts in ``<think>`` tags and statements.
 
@@ -120,7 +123,7 @@ def find_question(text: str) -> FoundQuestion:
     kept = [sentence for sentence in written if not _BLANK.search(sentence)]
     found = _question_in("".join(kept))
     if found.problem is not None and len(kept) < len(written):
-        return FoundQuestion(problem="That question names nothing where an object belongs.")
+        return _NAMES_NOTHING
     return found
 
 
@@ -153,7 +156,7 @@ def _question_in(text: str) -> FoundQuestion:
         return FoundQuestion(problem="That is not a question.")
     *_, before, last = "", *(w for w in words if w.isalnum())
     if last in ("a", "an") and before in _OPEN:
-        return FoundQuestion(problem="That question names nothing where an object belongs.")
+        return _NAMES_NOTHING
     first = re.findall(r"[a-z]+", sentence)[:2]
     if first and (first[0] in WH or (first[0] in ("in", "for", "on", "of", "at") and first[-1] in WH)):
         return FoundQuestion(problem="That question cannot be answered with yes or no.")
