@@ -170,13 +170,18 @@ class OnPolicy(Trainer[C]):
         """Yield the mini-batches of ``count`` passes over ``sequences``, which are shuffled before each pass.
 
         They have ``old_logprobs`` of the policy at the start of the update. The learner computes them in the
-        mini-batches of the first pass, so that the ratio is exactly 1 until the weights change. If older
-        weights may have sampled them (then they have ``old_logprobs``), a token's advantage is multiplied by
-        its importance, the ratio of the probabilities of both policies, but at most ``IMPORTANCE_CAP``
-        (truncated importance sampling; Ionides 2008).
+        mini-batches of the first pass, so that the ratio is exactly 1 until the weights change. The first
+        mini-batch of a single pass needs none (see ``surrogate``). If older weights may have sampled them
+        (then they have ``old_logprobs``), a token's advantage is multiplied by its importance, the ratio of
+        the probabilities of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling;
+        Ionides 2008).
         """
         batches = self.mini_batches(sequences)
-        started = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
+        ready = 1 if count == 1 and not self.config.max_staleness else 0
+        started = [
+            *batches[:ready],
+            *(replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches[ready:]),
+        ]
         if self.config.max_staleness and batches and batches[0].old_logprobs is not None:
             started = [weighted(now, played) for now, played in zip(started, batches, strict=True)]
         yield from started
@@ -190,16 +195,19 @@ class OnPolicy(Trainer[C]):
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return PPO's clipped loss with the advantages of ``micro``, and metrics with the clipped share.
 
+        Without ``old_logprobs``, the weights have not changed since the start of the update: the ratio is 1.
+
         Args:
             low: bound of the ratio below 1.
             high: bound of the ratio above 1.
         """
-        assert micro.old_logprobs is not None and micro.advantages is not None
+        assert micro.advantages is not None
+        old_BT = outputs.logprobs_BT.detach() if micro.old_logprobs is None else micro.old_logprobs
         each_BT = losses.ppo_policy_loss(
-            outputs.logprobs_BT, micro.old_logprobs, micro.advantages, clip_low=low, clip_high=high
+            outputs.logprobs_BT, old_BT, micro.advantages, clip_low=low, clip_high=high
         )
         policy = mean(each_BT, micro.loss_mask)
-        ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
+        ratio_BT = (outputs.logprobs_BT - old_BT).exp().detach()
         # Clipped, so the gradient is 0: the ratio is beyond the bound in the direction of the advantage.
         signs_BT = micro.advantages.sign()
         beyond_BT = (ratio_BT - 1) * signs_BT > torch.where(signs_BT > 0, high, low)

@@ -190,21 +190,49 @@ def test_ppo_whitens_over_the_whole_iteration() -> None:
 
 
 @pytest.mark.parametrize("name", ["ppo", "grpo"])
-def test_ratios_begin_at_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    algorithm: Any = make(name, num_epochs=1, mini_batch_size=64, kl_coef=0.0)
-    steps: list[tuple[float, float]] = []
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_ratios_begin_at_one(name: str, epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    algorithm: Any = make(name, num_epochs=epochs, mini_batch_size=64, kl_coef=0.0)
+    clipped: list[float] = []
     original = algorithm.learner.forward_backward
 
     def spy(batch: TokenBatch, loss: Any) -> dict[str, float]:
-        now = algorithm.learner.logprobs(batch)
-        own = batch.loss_mask != 0
-        assert batch.old_logprobs is not None
-        steps.append((float((now - batch.old_logprobs)[own].abs().max()), original(batch, loss)["clipped"]))
+        now, own = algorithm.learner.logprobs(batch), batch.loss_mask != 0
+        assert (batch.old_logprobs is None) == (epochs == 1)
+        if batch.old_logprobs is not None:
+            assert torch.equal(now[own], batch.old_logprobs[own])
+        clipped.append(original(batch, loss)["clipped"])
         return {"loss": 0.0}
 
     monkeypatch.setattr(algorithm.learner, "forward_backward", spy)
+    monkeypatch.setattr(algorithm.learner, "optim_step", dict)
     algorithm.learn([episode("a", [1.0, 0.0]), episode("a", [0.0])], None)
-    assert steps == [(0.0, 0.0)]
+    assert clipped == [0.0] * epochs
+
+
+@pytest.mark.parametrize("name", ["ppo", "grpo"])
+def test_a_first_mini_batch_needs_no_old_log_probabilities(name: str) -> None:
+    """Its gradients are those with them; the later ones of the pass have those of the weights before it."""
+    played = [episode("a", [1.0, 0.0]), episode("a", [0.0, 0.0])]
+    gradients: list[list[torch.Tensor]] = []
+    for with_old in (False, True):
+        algorithm: Any = make(name, num_epochs=1, mini_batch_size=2, kl_coef=0.0, lr=0.01)
+        learner = algorithm.learner
+        batches: list[TokenBatch] = []
+        algorithm.take_steps = lambda given, loss, limit, batches=batches: batches.extend(given) or {}
+        algorithm.learn(played, None)
+        first, second = batches
+        assert first.old_logprobs is None and second.old_logprobs is not None
+        old = learner.logprobs(second)
+        own = second.loss_mask != 0
+        assert torch.equal(second.old_logprobs[own], old[own])
+        if with_old:
+            first = replace(first, old_logprobs=learner.logprobs(first))
+        learner.forward_backward(first, algorithm.loss(first))
+        gradients.append([p.grad.clone() for p in learner.model.parameters() if p.grad is not None])
+    assert any(g.abs().max() > 0 for g in gradients[0])
+    for without, with_old in zip(*gradients, strict=True):
+        assert torch.equal(without, with_old)
 
 
 @pytest.mark.parametrize("name", ["ppo", "grpo"])
