@@ -212,7 +212,7 @@ class TrainProgress:
         """Print the results of an iteration or a validation."""
         if row["kind"] == "validation":
             low, high = row["ci"]
-            best = ", the best so far" if row["best"] and row["success"] > 0 else ""
+            best = ", the best so far" if row["best"] else ""
             self._say(f"  validation: success {row['success']:.3f} ({low:.3f} to {high:.3f}){best}")
             return
         spent = row[SPENT_FIELD[self._budget.unit]]
@@ -222,6 +222,9 @@ class TrainProgress:
             self._left = iterations * row["seconds"] / row["iteration"], time.monotonic()
         shown = ("train_success", "l1", "l2", "share_optimal", "evaluator_auc", "successor_accuracy")
         figures = "".join(f", {name} {row[name]:.3f}" for name in shown if name in row)
+        if "examples_critic" in row:
+            critic, policy = row["examples_critic"], row.get("examples_policy", 0)
+            figures += f", {critic:,.0f} critic and {policy:,.0f} policy examples"
         figures += "" if row["gradient_steps_total"] else ", no gradient step yet"
         unparseable = {
             name.removeprefix("unparseable_"): x for name, x in row.items() if name.startswith("unparseable_")

@@ -94,6 +94,13 @@ class TokenBatch:
         """The number of tokens, without padding."""
         return int((self.segment_ids != 0).sum())
 
+    def examples(self) -> dict[LossName, int]:
+        """Return the number of sequences that contribute to each loss, without losses that have none."""
+        own_BT = self.loss_mask != 0
+        rows_BT = torch.arange(len(self.ids)).to(self.ids.device)[:, None].expand_as(own_BT)
+        each_N3 = torch.stack([rows_BT, self.segment_ids, self.loss_id], dim=-1)[own_BT].unique(dim=0)
+        return {name: int(n) for i, name in enumerate(_LOSSES) if (n := (each_N3[:, 2] == i).sum())}
+
     def mask_of(self, loss: LossName) -> Tensor:
         """Return ``loss_mask`` where the sequence contributes to ``loss``, 0 elsewhere, ``[B, T]``."""
         return self.loss_mask * (self.loss_id == _LOSSES.index(loss))

@@ -6,6 +6,7 @@ The same code runs in one process on a CPU and under torchrun on many GPUs, wher
 import copy
 import gc
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from torch.distributed.tensor import DTensor
 
 from nlac_bench.garbage import release_memory
 from nlac_bench.learner import attention, share
-from nlac_bench.learner.batch import TokenBatch, TokenSequence, one_a_row
+from nlac_bench.learner.batch import LossName, TokenBatch, TokenSequence, one_a_row
 from nlac_bench.learner.learner_config import LearnerConfig
 from nlac_bench.learner.logits import Logits
 from nlac_bench.learner.model import PolicyModel, add_lora, load_causal_lm, shard
@@ -50,6 +51,8 @@ class Learner:
         """Whether a micro-batch or a step of the optimizer is being computed; for displays."""
         self.forward_tokens = self.backward_tokens = 0
         """Tokens of all ranks' sequences that were computed without and with a gradient; see ``passes``."""
+        self.examples = Counter[LossName](policy=0)
+        """Sequences of all ranks that contributed to each loss; one counts in each gradient step."""
         if config.deterministic:
             torch.use_deterministic_algorithms(True)
         seed_everything(config.seed)
@@ -120,6 +123,7 @@ class Learner:
         self._release_gathered()
         self.computing = False
         self.backward_tokens += batch.tokens
+        self.examples.update(batch.examples())
         self.forward_tokens += batch.tokens * referred
         names = sorted(sums)
         values = self._total(torch.stack([sums[name].float() for name in names]))
@@ -227,9 +231,11 @@ class Learner:
 
         Those of ``forward_backward`` are ``backward_tokens``. Those of other passes, and of the initial model
         wherever it is computed, are ``forward_tokens``. A beginning that several sequences have in common is
-        counted in each, although a CPU computes it once.
+        counted in each, although a CPU computes it once. ``examples_LOSS`` are the sequences that contributed
+        to the loss, in each gradient step.
         """
-        return {"forward_tokens": self.forward_tokens, "backward_tokens": self.backward_tokens}
+        examples = {f"examples_{loss}": number for loss, number in self.examples.items()}
+        return {"forward_tokens": self.forward_tokens, "backward_tokens": self.backward_tokens, **examples}
 
     def _release_gathered(self) -> None:
         """Free the weights that FSDP has gathered; after a change of its shards it must gather them again."""

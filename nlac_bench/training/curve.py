@@ -68,6 +68,12 @@ def tested_weights(run: RunFolder) -> str | None:
     return rows[-1].get("weights_sha256") if rows else None
 
 
+def start_is_best(run: RunFolder) -> bool:
+    """Return whether the best validation was that before training, so that the untrained model is tested."""
+    chosen = [row for row in rows_of(run, "validation") if row["best"]]
+    return bool(chosen) and not chosen[-1]["gradient_steps_total"]
+
+
 def _damaged(run: RunFolder, fault: str) -> str:
     return f"{run.path / 'metrics.jsonl'} is damaged ({fault}); restore the file"
 

@@ -51,7 +51,7 @@ class TrainingLoop:
         probe_set: is read at every validation; None if the algorithm has no language critic.
         ahead: plays one iteration ahead; None to play after each update.
         learned: returns the number of tokens that the learner has computed so far, and whether it computes.
-        passes: returns the numbers of tokens that the learner has computed so far, by name (see
+        passes: returns the numbers of tokens and examples that the learner has computed so far, by name (see
             ``Learner.passes``).
         allowance: keeps iterations within the budget; by default one for ``config.budget``.
         steps: counts the environment steps that the algorithm takes itself.
@@ -127,7 +127,7 @@ class TrainingLoop:
         self.on_phase("learning")
         gap, computed = self.mismatch(episodes), self.passes()
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
-        metrics |= {name: float(now - computed[name]) for name, now in self.passes().items()}
+        metrics |= {name: float(now - computed.get(name, 0)) for name, now in self.passes().items()}
         if own := self.steps.taken():
             metrics["extra_env_steps"] = metrics.get("extra_env_steps", 0.0) + own
         if self.stop_requested():
@@ -136,7 +136,7 @@ class TrainingLoop:
         self.allowance.env_steps = self.ahead.unused_steps() if self.ahead else 0
         if self.finished():
             self.progress.env_steps += self.allowance.env_steps
-        self.progress.check_idle(self.budget, self.keep_going)
+        self.progress.check_learned(self.budget, self.keep_going)
         deep = self.finished() or self.passed(self.config.test_freq, before)
         engine = {**self.engine.metrics(), "logprob_gap": gap}
         played = None
@@ -144,7 +144,8 @@ class TrainingLoop:
             probed, played = await together(self.measured(episodes, deep), self.play_validation())
         else:
             probed = await self.measured(episodes, deep)
-        self.log({"kind": "iteration", **self.where(), **metrics, **probed, **engine})
+        ended = {"ended_early": reason} if (reason := self.exhausted()) else {}
+        self.log({"kind": "iteration", **self.where(), **metrics, **probed, **engine, **ended})
         check_readable(self.progress.first_answers, metrics, self.config, self.keep_going)
         best = played is not None and self.judge(*played)
         # Always save after a new best: `last` must contain the success of `best` after a crash.
@@ -160,12 +161,19 @@ class TrainingLoop:
 
     def finished(self) -> bool:
         """Return whether the budget is spent, ``total_epochs`` passes over the training tasks are done, or
-        there is nothing to learn from and ``stop_without_signal`` is set."""
+        there is nothing more to learn from: ``exhausted``, or sooner if ``stop_without_signal`` is set."""
         epochs = self.config.total_epochs
         return (
             self.allowance.finished()
             or (epochs is not None and self.schedule.epochs(self.progress.iteration) >= epochs)
             or (self.config.stop_without_signal and self.progress.without_signal >= NO_SIGNAL)
+            or self.exhausted() is not None
+        )
+
+    def exhausted(self) -> str | None:
+        """Return why a training that has taken gradient steps takes no further one, or None."""
+        return (
+            self.progress.idle_reason(self.budget, self.keep_going) if self.progress.gradient_steps else None
         )
 
     def done(self) -> float:

@@ -40,6 +40,9 @@ class _Row(_Fields):
 class _Iteration(_Row):
     train_success: _Rate | None = None
     usage: dict[str, _Spent] = {}
+    examples_policy: _Amount = 0
+    examples_critic: _Amount = 0
+    ended_early: Annotated[str, Field(max_length=1_000, pattern=r"^[ -~]*$")] | None = None
 
 
 class _Validation(_Row):

@@ -89,27 +89,34 @@ class Progress:
         self.tokens = tokens
         self.seconds += seconds
 
-    def check_idle(self, budget: Budget, keep_going: bool = False) -> None:
-        """Raise an error if the budget would be spent without learning, or never be spent.
+    def idle_reason(self, budget: Budget, keep_going: bool = False) -> str | None:
+        """Return why the budget would be spent without learning, or never be spent; else None.
 
-        A budget of environment steps or tokens may end with iterations without a gradient step, for example
-        because all episodes succeed, but must not consist of them only.
+        That is so if the last ``MAX_IDLE`` iterations took no gradient step, or ``MAX_HOPELESS`` if rewards
+        are not the reason. A budget of environment steps or tokens may end with iterations without a gradient
+        step, for example because all episodes succeed, but must not consist of them only.
 
         Args:
             keep_going: wait for ``MAX_IDLE`` iterations, whatever the reason is.
-
-        Raises:
-            NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step, or ``MAX_HOPELESS`` if
-                rewards are not the reason; the message names the reason that was counted.
         """
         if budget.unit != "steps" and self.gradient_steps:
-            return
+            return None
         reason = cause(self.counted)
-        if self.idle >= (MAX_HOPELESS if reason and not keep_going else MAX_IDLE):
-            raise NlacBenchError(
-                f"{self.idle} successive iterations took no gradient step: {reason or rewards(self.counted)}"
-                + (". --keep-going goes on" if self.idle < MAX_IDLE else "")
-            )
+        if self.idle < (MAX_HOPELESS if reason and not keep_going else MAX_IDLE):
+            return None
+        return (
+            f"{self.idle} successive iterations took no gradient step: {reason or rewards(self.counted)}"
+            + (". --keep-going goes on" if self.idle < MAX_IDLE else "")
+        )
+
+    def check_learned(self, budget: Budget, keep_going: bool = False) -> None:
+        """Raise an error if the training takes no gradient step at all; see ``idle_reason``.
+
+        Raises:
+            NlacBenchError: there was none so far, and none is to be expected.
+        """
+        if not self.gradient_steps and (reason := self.idle_reason(budget, keep_going)):
+            raise NlacBenchError(reason)
 
     def row(self) -> dict[str, Any]:
         """Return the fields at the start of every row of metrics."""

@@ -18,8 +18,9 @@ Its folder is a run folder whose episodes are the test episodes of the trained p
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.training.costs import BudgetUse
-from nlac_bench.training.curve import TESTED, rows_of, tested_weights
+from nlac_bench.training.curve import TESTED, rows_of, start_is_best, tested_weights
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.prepare import make_training, trainable_engine
 from nlac_bench.training.progress import has_signal
@@ -48,6 +49,7 @@ from nlac_bench.training.untrained import BASE, take_base
 from nlac_bench.types import Episode
 
 _UNPARSEABLE = "unparseable_"
+_EXAMPLES = "examples_"
 OnResult = Callable[[Episode | Failure], None]
 
 
@@ -71,6 +73,10 @@ class TrainingResult:
     """Whether any gradient was not 0."""
     overflowed: float = 0.0
     """Share of the test episodes whose conversation no longer fitted into the model's context."""
+    examples: Mapping[str, int] = field(default_factory=dict)
+    """Number of sequences that contributed to each loss, in each gradient step."""
+    start_is_best: bool = False
+    """Whether the best validation was that before training, so that the untrained model was tested."""
     inconsistent: float = 0.0
     """Share of backups that stated another outcome than the next future (``backup_outcome_changed``); mean
     over the last quarter of the iterations."""
@@ -89,6 +95,11 @@ class TrainingResult:
             f"environment steps, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s (wall "
             "time)",
         ]
+        if self.examples:
+            counts = ", ".join(f"{number:,} of the {loss}'s loss" for loss, number in self.examples.items())
+            lines.append(f"it learned from examples (counted in each gradient step): {counts}")
+        if early := self.where.get("ended_early"):
+            lines.append(f"the training ended before its budget was spent: {early}")
         if self.cost.overshoot:
             share = self.cost.overshoot / self.cost.planned
             lines.append(
@@ -106,6 +117,12 @@ class TrainingResult:
         elif not self.signal:
             lines.append(
                 "nothing was learned: all gradients were 0, so the 'trained' result is that of the base model"
+            )
+        elif not self.examples.get("policy", 1):
+            lines.append("the policy was not trained: no example contributed to its loss")
+        if self.learned and self.signal and self.start_is_best:
+            lines.append(
+                "the best validation was that before training; the 'trained' result is that of the base model"
             )
         return "\n".join([*lines, *self.advice()])
 
@@ -148,6 +165,9 @@ class TrainingResult:
             "cost": self.cost.to_json(),
             "signal": self.signal,
             "learned": self.learned,
+            "examples": dict(self.examples),
+            "start_is_best": self.start_is_best,
+            "ended_early": self.where.get("ended_early"),
             "unparseable": self.unparseable,
         }
 
@@ -243,8 +263,16 @@ def trained(folder: Path) -> TrainingResult | None:
     overflows = tested.outcomes.end_reasons.get("context_overflow", 0)
     return TrainingResult(
         gain, rows[-1], _unparseable(rows), BudgetUse.of(run, rows[-1]), any(map(has_signal, rows)),
-        overflows / len(run.plan), _inconsistent(rows),
+        overflows / len(run.plan), _examples(rows), start_is_best(run), _inconsistent(rows),
     )  # fmt: skip
+
+
+def _examples(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the sums by loss of the metrics named ``examples_LOSS``."""
+    sums: Counter[str] = Counter()
+    for row in rows:
+        sums.update({n.removeprefix(_EXAMPLES): int(x) for n, x in row.items() if n.startswith(_EXAMPLES)})
+    return dict(sums)
 
 
 def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:

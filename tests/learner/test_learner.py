@@ -478,3 +478,22 @@ def test_heads_may_have_another_learning_rate(tmp_path: Path) -> None:
     resumed.forward_backward(batch, loss)
     resumed.optim_step()
     close(parameters(resumed), parameters(learner), atol=0)
+
+
+def test_the_examples_of_each_loss_are_counted() -> None:
+    """A sequence without a trained token is no example; one counts in each gradient step."""
+    made = [
+        TokenSequence([3, 4, 5 + i], [0.0, 0.0, float(i != 1)], loss="critic" if i < 3 else "policy")
+        for i in range(7)
+    ]
+    batch = pack(made, 8)
+    assert batch.examples() == {"critic": 2, "policy": 4}
+    assert pack(made[:3], 8).examples() == {"critic": 2}
+    learner = Learner(model(), FP32)
+    assert learner.passes()["examples_policy"] == 0
+    for _ in range(2):
+        learner.forward_backward(batch, nll(1.0))
+        learner.logprobs(batch)
+    assert {n: x for n, x in learner.passes().items() if "examples" in n} == {
+        "examples_policy": 8, "examples_critic": 4,
+    }  # fmt: skip

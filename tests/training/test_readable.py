@@ -90,7 +90,7 @@ def test_a_training_without_a_gradient_step_names_the_cause_that_was_counted(
         while True:
             progress.count(*([], {}) if progress.idle else (episodes, metrics), 0, 0)
             try:
-                progress.check_idle(budget, keep_going)
+                progress.check_learned(budget, keep_going)
             except NlacBenchError as error:
                 assert re.search(said, str(error)), error
                 return progress.idle

@@ -127,6 +127,13 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     assert shown["learned"] is True
     assert {"policy", "evaluator"} <= set(shown["unparseable"])
     assert all(0 <= share <= 1 for share in shown["unparseable"].values())
+    examples = {name: sum(row[f"examples_{name}"] for row in iterations) for name in ("policy", "critic")}
+    assert shown["examples"] == examples and all(examples.values()) and shown["ended_early"] is None
+    for name, number in examples.items():
+        assert f"{number:,.0f} of the {name}'s loss" in result.to_text()
+    start_is_best = not [v for v in validations if v["best"]][-1]["iteration"]
+    assert shown["start_is_best"] is start_is_best
+    assert ("the best validation was that before training" in result.to_text()) is start_is_best
     assert "training took 6 gradient steps" in result.to_text() and "s (wall time)" in result.to_text()
 
 
@@ -144,6 +151,21 @@ def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path)
     assert result.to_json()["unparseable"]["policy"] == 1.0
     text = result.to_text()
     assert "no gradient step was taken" in text and "policy 100%" in text and "advice: use a model" in text
+
+
+@pytest.mark.slow  # it needs a whole training run
+def test_a_training_of_the_critic_alone_or_that_ends_early_says_so(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    rows = [
+        {**row, "examples_policy": 0, "ended_early": "3 iterations"} if row["kind"] == "iteration" else row
+        for row in RunFolder.open(whole).metrics()
+    ]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = trained(folder)
+    assert result is not None and result.to_json()["ended_early"] == "3 iterations"
+    text = result.to_text()
+    assert "no example contributed to its loss" in text and "before its budget was spent: 3 iter" in text
 
 
 def test_a_context_that_is_too_short_is_named_instead_of_the_model() -> None:

@@ -17,11 +17,12 @@ from nlac_bench.learner.config import Budget, TrainConfig
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.training.checkpoints import Checkpoints
 from nlac_bench.training.loop import TrainingLoop
+from nlac_bench.training.metrics_row import fault_of
 from nlac_bench.training.player import TrainingPlayer
-from nlac_bench.training.progress import MAX_IDLE, Progress
+from nlac_bench.training.progress import MAX_HOPELESS, MAX_IDLE, Progress
 from nlac_bench.training.run import interruptible
 from nlac_bench.training.schedule import Schedule
-from nlac_bench.types import Episode
+from nlac_bench.types import Episode, Turn
 
 
 def bare_schedule(tasks: Sequence[str]) -> Schedule:
@@ -187,13 +188,57 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
 def test_a_training_that_takes_no_gradient_step_is_stopped(budget: str, learned: bool) -> None:
     progress, limit = Progress(gradient_steps=int(learned)), Budget.parse(budget)
     for number in range(MAX_IDLE):
-        progress.check_idle(limit)
+        assert progress.idle_reason(limit) is None
         progress.count([], {"gradient_steps": 0.0}, number, 0.1)
+    said = "50 successive iterations took no gradient step"
     if learned and limit.unit != "steps":
-        progress.check_idle(limit)  # the rest of the budget may be spent without learning
+        assert progress.idle_reason(limit) is None, "the rest of the budget may be spent without learning"
         return
-    with pytest.raises(NlacBenchError, match="50 successive iterations took no gradient step"):
-        progress.check_idle(limit)
+    assert said in str(progress.idle_reason(limit))
+    if learned:
+        progress.check_learned(limit)  # the training ends and is tested
+        return
+    with pytest.raises(NlacBenchError, match=said):
+        progress.check_learned(limit)
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+def test_a_training_whose_policy_collapses_ends_and_says_why(
+    keep_going: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The episodes are cut before their end, so no outcome is known."""
+    training = bare_training(tmp_path, test_freq=1000, save_freq=1000, budget="steps=4")
+    training.keep_going = keep_going
+    rows: list[dict[str, Any]] = []
+    steps = iter([1.0])
+
+    async def update(episodes: Any, left: Any) -> dict[str, float]:
+        return {"gradient_steps": next(steps, 0.0)}
+
+    async def cut(*_: Any) -> list[Episode]:
+        return [Episode("e", "t", 0, 0, "", [Turn("a")], truncated=True)]
+
+    async def played() -> tuple[list[Episode], list[Failure]]:
+        return [], []
+
+    async def nothing(*_: Any) -> Any:
+        return {}
+
+    algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
+    training.algorithm = algorithm
+    monkeypatch.setattr(TrainingPlayer, "train", cut)
+    monkeypatch.setattr(training, "play_validation", played)
+    monkeypatch.setattr(training, "judge", lambda *_: False)
+    monkeypatch.setattr(training, "measured", nothing)
+    monkeypatch.setattr(training, "save", lambda: None)
+    monkeypatch.setattr(training, "log", rows.append)
+    asyncio.run(training.run())
+    assert training.finished() and not training.stopped
+    assert len(rows) == 1 + (MAX_IDLE if keep_going else MAX_HOPELESS)
+    assert not any("ended_early" in row for row in rows[:-1])
+    assert "episodes were cut before their end" in rows[-1]["ended_early"]
+    assert fault_of(rows[-1], "iteration") is None
+    assert fault_of({**rows[-1], "ended_early": "\x1b[2J"}, "iteration")
 
 
 @pytest.mark.parametrize("budget", ["steps=400", "env_steps=400", "tokens=400"])

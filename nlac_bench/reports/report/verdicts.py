@@ -12,7 +12,7 @@ from nlac_bench.stats.compare_seeds import AlgorithmComparison
 from nlac_bench.stats.pairing import Metric, NotComparableError
 from nlac_bench.stats.tables import bracket, number, p_text
 from nlac_bench.stats.verdicts import UNDECIDED, worded
-from nlac_bench.training.curve import rows_of
+from nlac_bench.training.curve import rows_of, start_is_best
 
 TESTS = {"exact McNemar": "exact McNemar test", "sign flips by task": "sign-flip test by task"}
 """The names of the tests of ``compare`` in sentences."""
@@ -92,9 +92,8 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
         f"Training with {method} lowered {metric} {change}.",
         f"Training with {method} made no difference that this run can show: {metric} went {change}.",
     )
-    chosen = [row for row in rows_of(own.run, "validation") if row["best"]]
     start = ""
-    if chosen and not chosen[-1]["gradient_steps_total"]:
+    if start_is_best(own.run):
         start = (
             " The best validation was that before training, so the tested checkpoint is the untrained model."
         )
