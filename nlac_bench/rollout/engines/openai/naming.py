@@ -45,9 +45,8 @@ def named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
     """Return those of ``fields`` that the complaint is about."""
     fields = list(fields)
     spellings = {name: _spellings(name) for name in fields}
-    last = {re.split(r"[.\[]", param.rstrip("]"))[-1].strip("'\" ").lower() for param in complaint.params}
-    last |= {param.strip("'\" ").lower() for param in complaint.params}
-    parameters = [name for name in fields if last & {spelling.lower() for spelling in spellings[name]}]
+    places = {place for param in complaint.params for place in _ends(param)}
+    parameters = [name for name in fields if places & {spelling.lower() for spelling in spellings[name]}]
     if parameters:
         return parameters
     # "Unsupported parameter: 'max_tokens' …. Use 'max_completion_tokens' instead": the request has the first.
@@ -55,9 +54,17 @@ def named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
     return [name for name in fields if any(_mentioned(each, message) for each in spellings[name])]
 
 
+def _ends(path: str) -> set[str]:
+    """Return the names at which ``path`` begins and ends (``stop[0]``, ``thinking.budget_tokens``), and all."""
+    names = [part.strip("'\" ]").lower() for part in re.split(r"[.\[]", path)]
+    names = [name for name in names if name and not name.isdecimal()]
+    return {path.strip("'\" ").lower(), *names[:1], *names[-1:]}
+
+
 def _mentioned(name: str, message: str) -> bool:
     """Return whether ``message`` speaks of the field ``name``; ``stop`` and ``seed`` are also words."""
-    quoted = rf"['\"`‘“]{name}['\"`’”]|\[['\"]?{name}['\"]?\]"
+    path = rf"(?<![\w.\[/]){name}(?:\[\d{{1,6}}\]|\.[a-z_]{{2,40}}\b(?!\())"
+    quoted = rf"['\"`‘“]{name}['\"`’”]|\[['\"]?{name}['\"]?\]|(?-i:{path})"
     if len(name) == 1:
         return re.search(quoted, message) is not None
     if "_" in name or " " in name or name != name.lower() or name in ("temperature", "logprobs"):
