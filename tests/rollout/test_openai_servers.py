@@ -530,6 +530,43 @@ def test_thoughts_and_signatures_go_back_to_the_server_that_sent_them_and_to_no_
     assert server.requests[1]["messages"][1] == made
 
 
+def test_calls_after_the_same_words_keep_their_own_thoughts_and_signatures() -> None:
+    """Three episodes begin alike, and their replies have the same text. One call has no id of the server."""
+
+    def signed(number: int) -> dict[str, Any]:
+        own = {"id": f"c{number}" if number else "", "extra_content": {"signature": f"sig {number}"}}
+        return {**CALL, **own, "function": {"name": "get", "arguments": f'{{"id": {number}}}'}}
+
+    numbers = iter(range(3))
+
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        if len(body["messages"]) > 1:
+            return completion("done")
+        number = next(numbers)
+        return completion(None, tool_calls=[signed(number)], reasoning_content=f"thought {number}")
+
+    def later(number: int) -> list[dict[str, Any]]:
+        call = {key: value for key, value in signed(number).items() if key != "extra_content"}
+        made = {"role": "assistant", "content": "", "tool_calls": [{**call, "id": call["id"] or "call_2"}]}
+        return [*HELLO, made, {"role": "tool", "tool_call_id": "x", "content": "7"}]
+
+    _, server, _ = ask(answer, *[HELLO] * 3, *map(later, range(4)), tools=[TOOL])
+    back = [body["messages"][1] for body in server.requests[3:]]
+    assert [made.get("reasoning_content") for made in back] == [*(f"thought {i}" for i in range(3)), None]
+    assert [made["tool_calls"][0].get("extra_content") for made in back] == [
+        *({"signature": f"sig {i}"} for i in range(3)), None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("thoughts", ["", None])
+def test_an_empty_text_of_thoughts_goes_back_and_none_does_not(thoughts: str | None) -> None:
+    replies = iter([completion(None, tool_calls=[CALL], reasoning_content=thoughts), completion("done")])
+    made = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    later: list[dict[str, Any]] = [*HELLO, made, {"role": "tool", "tool_call_id": "c1", "content": "7"}]
+    _, server, _ = ask(lambda *_: next(replies), HELLO, later, tools=[TOOL])
+    assert server.requests[1]["messages"][1] == made | ({} if thoughts is None else {"reasoning_content": ""})
+
+
 # --- replies ---------------------------------------------------------------------------------
 
 

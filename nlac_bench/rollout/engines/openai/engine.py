@@ -234,7 +234,7 @@ class OpenAIEngine:
             self._replied_tokens += sum(sample.usage.completion_tokens for sample in samples)
             for sample, choice in zip(samples, data["choices"], strict=False):
                 if request.messages is not None and isinstance(message := choice.get("message"), dict):
-                    self._echo.keep(request.messages, sample.text, message)
+                    self._echo.keep(request.messages, sample, message)
             return samples
 
         first, *others = await self.retries.run(f"{self!r}", attempt, self._pause)

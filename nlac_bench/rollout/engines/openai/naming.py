@@ -55,7 +55,7 @@ def named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
 
 
 def _ends(path: str) -> set[str]:
-    """Return the names at which ``path`` begins and ends (``stop[0]``, ``thinking.budget_tokens``), and all."""
+    """Return ``path`` and the names at its ends (``stop[0]``, ``thinking.budget_tokens``), in lower case."""
     names = [part.strip("'\" ]").lower() for part in re.split(r"[.\[]", path)]
     names = [name for name in names if name and not name.isdecimal()]
     return {path.strip("'\" ").lower(), *names[:1], *names[-1:]}
