@@ -223,6 +223,39 @@ def test_the_bound_of_an_answer_is_the_number_that_is_called_a_bound(message: st
     assert adaptations.changes == ({} if bound is None else {"max_tokens": bound})
 
 
+@pytest.mark.parametrize(
+    ("message", "extra", "changed"),
+    [
+        ("gpt-5 models don't support temperature=0.5. Only temperature=1 is supported. For gpt-5.1, "
+         "temperature is supported when reasoning_effort='none' (or not specified).", {"reasoning_effort": "high"},
+         ["temperature", "reasoning_effort"]),
+        ("`temperature` may only be set to 1 when thinking is enabled.", {"thinking": {}},
+         ["temperature", "thinking"]),
+        ("When 'thinking' is enabled, 'temperature' must be 1.", {"thinking": {}},
+         ["temperature", "thinking"]),
+        ("Json mode response is not supported when enable_thinking is true",
+         {"enable_thinking": True, "response_format": {}}, ["response_format", "enable_thinking"]),
+        ("min_tokens must be less than or equal to max_tokens=1024, got 2048.", {"min_tokens": 2048},
+         ["min_tokens"]),
+        ("`max_tokens` must be greater than `thinking.budget_tokens`.", {"thinking": {"budget_tokens": 2048}},
+         ["thinking"]),
+        ("`max_tokens` must be less than 512, see `thinking.budget_tokens`.", {"thinking": {}},
+         ["max_tokens"]),
+        ("The parameter 'top_logprobs' must be at most 20.", {"top_logprobs": 50, "logprobs": True},
+         ["top_logprobs"]),
+        ("The parameter 'top_logprobs' is not supported", {"logprobs": 1}, ["logprobs"]),
+    ],
+)  # fmt: skip
+def test_the_field_that_a_sentence_is_about_is_changed_and_others_only_if_it_is_said_again(
+    message: str, extra: dict[str, Any], changed: list[str]
+) -> None:
+    adaptations = Adaptations()
+    body = {"model": "m", "messages": [], "temperature": 0.5, "max_tokens": 1024} | extra
+    for number in range(len(changed)):
+        assert adaptations.learn(Complaint(400, message), adaptations.apply(body)) is not None
+        assert list(adaptations.changes) == changed[: number + 1]
+
+
 @of("not overflow")
 def test_other_refusals_are_no_overflow(habit: dict[str, Any]) -> None:
     """The server refuses what this conversation contains, whatever its length."""
