@@ -39,7 +39,7 @@ from nlac_bench.rollout.engines.openai.room import room_left
 from nlac_bench.secret_forms import is_placeholder
 from nlac_bench.types import Usage
 
-_MOST_ROUNDS = 4
+_MOST_ROUNDS = 8
 """Number of requests for one answer, each with a shorter one than before, until it fits into the context."""
 
 
