@@ -424,6 +424,9 @@ def test_which_addresses_are_this_machine(host: str, here: bool) -> None:
         ("ALL_PROXY", "gopher://127.0.0.1:9"),
         ("HTTPS_PROXY", "socks5://127.0.0.1:9"),
         ("SSL_CERT_FILE", "/no/such/file"),
+        ("HTTPS_PROXY", "http://proxy:notaport"),
+        ("HTTPS_PROXY", "proxy:80x"),
+        ("HTTPS_PROXY", "http://proxü..example:80"),
     ],
 )
 def test_a_wrong_proxy_or_certificate_is_one_error_before_the_first_episode(
@@ -432,6 +435,20 @@ def test_a_wrong_proxy_or_certificate_is_one_error_before_the_first_episode(
     monkeypatch.setenv(name, value)
     with pytest.raises(EngineSetupError, match=rf"Correct or unset {name}$"):
         OpenAIEngine("m", base_url="https://models.example/v1")
+
+
+@pytest.mark.parametrize("proxy", [None, "http://127.0.0.1:9"])
+def test_a_host_that_is_no_name_is_one_error_before_the_first_episode(
+    proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+    OpenAIEngine("m", base_url="http://bücher.example/v1")
+    with pytest.raises(EngineSetupError, match=r"--base-url 'http://bü..example/v1' is not a server address"):
+        OpenAIEngine("m", base_url="http://bü..example/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://bü..example/v1")
+    with pytest.raises(EngineSetupError, match=r"^OPENAI_BASE_URL 'http"):
+        OpenAIEngine("m", api_key="sk-x")
 
 
 def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -574,6 +591,36 @@ def choice(**changes: Any) -> dict[str, Any]:
     made = completion("hello")
     made["choices"][0].update(changes)
     return made
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize(("letters", "context"), [(1_000, 4096), (100_000, None)])
+def test_a_list_of_models_is_read_up_to_the_limit_of_replies(
+    letters: int, context: int | None, compressed: bool
+) -> None:
+    async def run() -> int | None:
+        async with FaultServer(lambda *_: completion("x")).running() as server:
+            server.models = {"data": [{"id": "m", "max_model_len": 4096, "about": "x" * letters}]}
+            server.compressed = compressed
+            engine = OpenAIEngine("m", base_url=server.url, max_reply_bytes=20_000)
+            return await engine.client.context_length()
+
+    assert asyncio.run(run()) == context
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(f'{{"error": {"[" * depth}{"]" * depth}, "choices": []}}' for depth in (300, 700, 900)),
+        f'{{"error": {"[" * 700}1{"]" * 700}, "choices": []}}',
+        'data: {"choices": [{"index": 1e999, "delta": {"content": "x"}, "finish_reason": "stop"}]}\n\n',
+    ],
+    ids=["300", "700", "900", "not empty", "index"],
+)  # fmt: skip
+def test_a_reply_that_no_server_writes_is_an_ordinary_fault(body: str) -> None:
+    with pytest.raises(EngineError, match="failed 2 times") as caught:
+        ask(lambda *_: body)
+    assert caught.value.kind == "bad_reply"
 
 
 def test_a_call_in_other_forms_is_understood() -> None:

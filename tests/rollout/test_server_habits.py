@@ -163,8 +163,8 @@ def test_a_least_length_of_the_prompt_halves_the_answer(prompt: int, most: int, 
         message = (
             "This model's maximum context length is 4096 tokens. However, you requested "
             f"{most} output tokens and your prompt contains at least {4097 - most} input tokens, for a total "
-            "of at least 4097 tokens. Please reduce the length of the input prompt or the number of requested "
-            "output tokens."
+            "of at least 4097 tokens. Please reduce the length of the input prompt or the number of "
+            "requested output tokens."
         )
         return 400, {"error": {"message": message, "param": "input_tokens"}}, ""
 
