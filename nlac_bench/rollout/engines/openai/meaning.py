@@ -130,12 +130,12 @@ _OTHER_LENGTH = re.compile(
     re.I,
 )
 _PATH_OF_CONVERSATION = re.compile(
-    r"(?:messages?|contents?|texts?|inputs?|prompts?|contexts?|conversation|request|body|n_ctx"
-    r"|(?:max|context|input|prompt)_(?:\w+_)?len(?:gth)?|(?:max_)?(?:(?:input|prompt|context|total|num)_)?tokens"
+    r"(?:messages?|contents?|texts?|inputs?|prompts?|parts?|contexts?|conversation|request|body|__root__|none|null"
+    r"|n(?:um)?_ctx|(?:max|context|input|prompt)_(?:\w+_)?(?:len|length|window|size)|(?:max_)?(?:(?:input|prompt|context|total|num)_)?tokens"
     r"|max_(?:new|completion|output)_tokens|(?:input|prompt)_(?:token_)?ids)$",
     re.I,
 )
-"""The end of a path in a request that leads to the conversation, or to a length that includes it."""
+"""The end of a path in a request that leads to the conversation, to a length that includes it, or nowhere."""
 # "Invalid 'user': string too long", "thinking.budget_tokens: Input should be at least 1024". Exceptions have
 # paths too, in capital letters.
 _PATH = re.compile(
@@ -143,7 +143,7 @@ _PATH = re.compile(
 )
 # A number of tokens that is a setting, and the word with which pydantic calls any value.
 _SETTING = re.compile(
-    r"\b(?!(?:max|input|prompt|total|num|n|context|completion|output)_)[a-z]+(?:_[a-z]+)*_tokens\b"
+    r"\b(?!(?:max|maximum|input|prompt|messages?|text|total|number|num|n|context|completion|output)_)[a-z]+(?:_[a-z]+)*_tokens\b"
     r"|\binput should be\b",
     re.I,
 )
@@ -240,6 +240,8 @@ def says_overflow(complaint: Complaint) -> bool:
     """
     no_right = complaint.status in _SETUP_STATUS
     codes = [code for code in complaint.codes if _OVERFLOW_CODE.search(code) and "quota" not in code]
+    if any("context" in code for code in codes):
+        return True
     if any(_OF_PROMPT.search(code) or not no_right for code in codes) and not _of_other_field(complaint):
         return True
     if no_right or complaint.status in _TIME_STATUS or _says_allowance(complaint):
@@ -289,7 +291,7 @@ def _of_other_field(complaint: Complaint) -> bool:
     paths = [*complaint.params, *(path for pair in _PATH.findall(complaint.message) for path in pair if path)]
     for path in paths:
         parts = [part.strip("'\" ]") for part in re.split(r"[.\[]", path)]
-        ends = [part for part in parts if part and not part.isdecimal()]
+        ends = [part for part in parts if re.match(r"[a-z_]", part)]  # neither numbers nor pydantic's classes
         if ends and not _PATH_OF_CONVERSATION.match(ends[-1]):
             return True
     return _OTHER_LENGTH.search(complaint.message) is not None
