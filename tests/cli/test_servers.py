@@ -1,11 +1,14 @@
 """Commands against servers that differ: ``doctor --base-url``, ``run --request``, adaptations, templates."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nlac_bench.errors import ConfigError
+from nlac_bench.harness.runs.configuration import RunConfig
 from tests.cli.command import call, one_json
 from tests.rollout.fault_server import FaultServer, Reply, completion
 
@@ -163,7 +166,7 @@ def test_a_run_says_stores_and_lists_what_it_adapted(tmp_path: Path) -> None:
     )  # each of three requests at once may be refused once by each field
 
 
-@pytest.mark.parametrize("wrong", ["stream", "=1", "a={", 'model="x"', "messages=[]"])
+@pytest.mark.parametrize("wrong", ["stream", "=1", "a={", 'model="x"', "messages=[]", "top_p=NaN"])
 def test_fields_that_cannot_be_requested(wrong: str) -> None:
     done = call(
         "run",
@@ -184,3 +187,14 @@ def test_fields_that_cannot_be_requested(wrong: str) -> None:
 def test_a_model_whose_template_has_no_tools_cannot_call_them() -> None:
     done = call("run", "--env", "tau_retail", "--agent", "tool_calling", "--model", "tiny", "--limit", "1")
     assert done.returncode != 0 and "use --agent react or act" in done.stderr
+
+
+@pytest.mark.parametrize("value", [0.5, {"1": -100.0}, None, True, [1, "x"]])
+def test_each_value_of_json_can_be_requested(value: object) -> None:
+    assert RunConfig(env="math500_hard", agent="random", request={"top_p": value}).request == {"top_p": value}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {"1": -float("inf")}, [float("nan")]])
+def test_a_number_that_json_cannot_express_is_named(value: object) -> None:
+    with pytest.raises(ConfigError, match=rf"cannot set top_p = {re.escape(repr(value))}, .*finite numbers"):
+        RunConfig(env="math500_hard", agent="random", request={"top_p": value})

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 import random
 import ssl
@@ -49,6 +50,8 @@ class FaultServer:
         """What ``GET /models`` answers; None is 404."""
         self.models_at: str | None = None
         """The only path that answers it, or None."""
+        self.compressed = False
+        """Whether that answer is compressed, which no client asked for."""
 
     @contextlib.asynccontextmanager
     async def running(self, tls: ssl.SSLContext | None = None) -> AsyncIterator["FaultServer"]:
@@ -97,7 +100,10 @@ class FaultServer:
         sent = await reader.readexactly(int(headers.get("content-length", 0)))
         if head.startswith("GET "):
             known = self.models and path == (self.models_at or path)
-            return await self._send(writer, 200 if known else 404, json.dumps(self.models).encode())
+            listed = json.dumps(self.models).encode()
+            encoding = "Content-Encoding: gzip\r\n" if self.compressed else ""
+            listed = gzip.compress(listed) if self.compressed else listed
+            return await self._send(writer, 200 if known else 404, listed, encoding)
         body = json.loads(sent)
         self.requests.append(body)
         self.headers.append(headers)

@@ -270,12 +270,25 @@ def test_an_answer_that_overflows_is_requested_again_with_the_room_left(finish: 
     assert (sample.text, sample.finish) == ("hello", expected)
 
 
-def test_answers_that_a_server_cuts_silently_are_overflows() -> None:
-    def cut(tokens: int) -> Sample:
-        used = {"prompt_tokens": 10, "completion_tokens": tokens}
-        return ask(lambda _p, _b: {**reply(finish_reason="length"), "usage": used})[0][0]
-
-    assert [cut(tokens).finish for tokens in (6, 1024, 0)] == ["context_overflow", "length", "length"]
+@pytest.mark.parametrize(
+    ("prompt", "completion", "total", "finish"),
+    [
+        (10, 6, 16, "context_overflow"),
+        (3584, 512, None, "context_overflow"),
+        (3584, 512, 4096, "context_overflow"),
+        (3584, 1024, 4608, "length"),
+        (3584, 0, 3584, "length"),
+        (3584, 300, 4608, "length"),  # and 724 thoughts, as xAI counts them
+        (3272, 100, 4096, "context_overflow"),  # and 724 thoughts
+        (10, 512, 522, "length"),  # the server's own limit
+    ],
+)
+def test_an_answer_that_a_server_cuts_silently_is_an_overflow_only_beside_a_long_prompt(
+    prompt: int, completion: int, total: int | None, finish: str
+) -> None:
+    used = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
+    (sample,), _ = ask(lambda _p, _b: {**reply(finish_reason="length"), "usage": used})
+    assert sample.finish == finish
 
 
 @pytest.mark.parametrize(

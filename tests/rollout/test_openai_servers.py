@@ -424,6 +424,9 @@ def test_which_addresses_are_this_machine(host: str, here: bool) -> None:
         ("ALL_PROXY", "gopher://127.0.0.1:9"),
         ("HTTPS_PROXY", "socks5://127.0.0.1:9"),
         ("SSL_CERT_FILE", "/no/such/file"),
+        ("HTTPS_PROXY", "http://proxy:notaport"),
+        ("HTTPS_PROXY", "proxy:80x"),
+        ("HTTPS_PROXY", "http://proxü..example:80"),
     ],
 )
 def test_a_wrong_proxy_or_certificate_is_one_error_before_the_first_episode(
@@ -432,6 +435,20 @@ def test_a_wrong_proxy_or_certificate_is_one_error_before_the_first_episode(
     monkeypatch.setenv(name, value)
     with pytest.raises(EngineSetupError, match=rf"Correct or unset {name}$"):
         OpenAIEngine("m", base_url="https://models.example/v1")
+
+
+@pytest.mark.parametrize("proxy", [None, "http://127.0.0.1:9"])
+def test_a_host_that_is_no_name_is_one_error_before_the_first_episode(
+    proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+    OpenAIEngine("m", base_url="http://bücher.example/v1")
+    with pytest.raises(EngineSetupError, match=r"--base-url 'http://bü..example/v1' is not a server address"):
+        OpenAIEngine("m", base_url="http://bü..example/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://bü..example/v1")
+    with pytest.raises(EngineSetupError, match=r"^OPENAI_BASE_URL 'http"):
+        OpenAIEngine("m", api_key="sk-x")
 
 
 def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -530,6 +547,43 @@ def test_thoughts_and_signatures_go_back_to_the_server_that_sent_them_and_to_no_
     assert server.requests[1]["messages"][1] == made
 
 
+def test_calls_after_the_same_words_keep_their_own_thoughts_and_signatures() -> None:
+    """Three episodes begin alike, and their replies have the same text. One call has no id of the server."""
+
+    def signed(number: int) -> dict[str, Any]:
+        own = {"id": f"c{number}" if number else "", "extra_content": {"signature": f"sig {number}"}}
+        return {**CALL, **own, "function": {"name": "get", "arguments": f'{{"id": {number}}}'}}
+
+    numbers = iter(range(3))
+
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        if len(body["messages"]) > 1:
+            return completion("done")
+        number = next(numbers)
+        return completion(None, tool_calls=[signed(number)], reasoning_content=f"thought {number}")
+
+    def later(number: int) -> list[dict[str, Any]]:
+        call = {key: value for key, value in signed(number).items() if key != "extra_content"}
+        made = {"role": "assistant", "content": "", "tool_calls": [{**call, "id": call["id"] or "call_2"}]}
+        return [*HELLO, made, {"role": "tool", "tool_call_id": "x", "content": "7"}]
+
+    _, server, _ = ask(answer, *[HELLO] * 3, *map(later, range(4)), tools=[TOOL])
+    back = [body["messages"][1] for body in server.requests[3:]]
+    assert [made.get("reasoning_content") for made in back] == [*(f"thought {i}" for i in range(3)), None]
+    assert [made["tool_calls"][0].get("extra_content") for made in back] == [
+        *({"signature": f"sig {i}"} for i in range(3)), None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("thoughts", ["", None])
+def test_an_empty_text_of_thoughts_goes_back_and_none_does_not(thoughts: str | None) -> None:
+    replies = iter([completion(None, tool_calls=[CALL], reasoning_content=thoughts), completion("done")])
+    made = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    later: list[dict[str, Any]] = [*HELLO, made, {"role": "tool", "tool_call_id": "c1", "content": "7"}]
+    _, server, _ = ask(lambda *_: next(replies), HELLO, later, tools=[TOOL])
+    assert server.requests[1]["messages"][1] == made | ({} if thoughts is None else {"reasoning_content": ""})
+
+
 # --- replies ---------------------------------------------------------------------------------
 
 
@@ -537,6 +591,36 @@ def choice(**changes: Any) -> dict[str, Any]:
     made = completion("hello")
     made["choices"][0].update(changes)
     return made
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize(("letters", "context"), [(1_000, 4096), (100_000, None)])
+def test_a_list_of_models_is_read_up_to_the_limit_of_replies(
+    letters: int, context: int | None, compressed: bool
+) -> None:
+    async def run() -> int | None:
+        async with FaultServer(lambda *_: completion("x")).running() as server:
+            server.models = {"data": [{"id": "m", "max_model_len": 4096, "about": "x" * letters}]}
+            server.compressed = compressed
+            engine = OpenAIEngine("m", base_url=server.url, max_reply_bytes=20_000)
+            return await engine.client.context_length()
+
+    assert asyncio.run(run()) == context
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(f'{{"error": {"[" * depth}{"]" * depth}, "choices": []}}' for depth in (300, 700, 900)),
+        f'{{"error": {"[" * 700}1{"]" * 700}, "choices": []}}',
+        'data: {"choices": [{"index": 1e999, "delta": {"content": "x"}, "finish_reason": "stop"}]}\n\n',
+    ],
+    ids=["300", "700", "900", "not empty", "index"],
+)  # fmt: skip
+def test_a_reply_that_no_server_writes_is_an_ordinary_fault(body: str) -> None:
+    with pytest.raises(EngineError, match="failed 2 times") as caught:
+        ask(lambda *_: body)
+    assert caught.value.kind == "bad_reply"
 
 
 def test_a_call_in_other_forms_is_understood() -> None:

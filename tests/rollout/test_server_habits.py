@@ -149,6 +149,36 @@ def test_a_prompt_that_leaves_less_room_gets_a_shorter_answer(habit: dict[str, A
     assert [body["max_tokens"] for body in server.requests] == [1024, context - prompt]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "most", "asked"),
+    [(3500, 1024, [1024, 512]), (3900, 1024, [1024, 512, 256, 128]), (4095, 8, [8, 4, 2, 1])],
+)
+def test_a_least_length_of_the_prompt_halves_the_answer(prompt: int, most: int, asked: list[int]) -> None:
+    """vLLM counts the tokens of a prompt only until they are too many."""
+
+    def answer(_path: str, body: dict[str, Any]) -> Reply:
+        most = body["max_tokens"]
+        if prompt + most <= 4096:
+            return completion("hello")
+        message = (
+            "This model's maximum context length is 4096 tokens. However, you requested "
+            f"{most} output tokens and your prompt contains at least {4097 - most} input tokens, for a total "
+            "of at least 4097 tokens. Please reduce the length of the input prompt or the number of "
+            "requested output tokens."
+        )
+        return 400, {"error": {"message": message, "param": "input_tokens"}}, ""
+
+    async def run() -> tuple[Sample, list[int]]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url, retries=Retries(attempts=1, max_wait=0))
+            messages, sampling = [{"role": "user", "content": "hi"}], Sampling(max_tokens=most)
+            (sample,) = await engine.sample(SampleRequest(messages=messages, sampling=sampling))
+            return sample, [body["max_tokens"] for body in server.requests]
+
+    sample, requested = asyncio.run(run())
+    assert (sample.finish, sample.text, requested) == ("stop", "hello", asked)
+
+
 @of("cut")
 def test_an_answer_that_a_server_cuts_and_keeps_is_cut(habit: dict[str, Any]) -> None:
     sample, server, engine = ask(lambda _body: error(habit))
@@ -221,6 +251,39 @@ def test_the_bound_of_an_answer_is_the_number_that_is_called_a_bound(message: st
     adaptations = Adaptations()
     adaptations.learn(complaint, {"model": "m", "messages": [], "max_tokens": 1024})
     assert adaptations.changes == ({} if bound is None else {"max_tokens": bound})
+
+
+@pytest.mark.parametrize(
+    ("message", "extra", "changed"),
+    [
+        ("gpt-5 models don't support temperature=0.5. Only temperature=1 is supported. For gpt-5.1, "
+         "temperature is supported when reasoning_effort='none' (or not specified).",
+         {"reasoning_effort": "high"}, ["temperature", "reasoning_effort"]),
+        ("`temperature` may only be set to 1 when thinking is enabled.", {"thinking": {}},
+         ["temperature", "thinking"]),
+        ("When 'thinking' is enabled, 'temperature' must be 1.", {"thinking": {}},
+         ["temperature", "thinking"]),
+        ("Json mode response is not supported when enable_thinking is true",
+         {"enable_thinking": True, "response_format": {}}, ["response_format", "enable_thinking"]),
+        ("min_tokens must be less than or equal to max_tokens=1024, got 2048.", {"min_tokens": 2048},
+         ["min_tokens"]),
+        ("`max_tokens` must be greater than `thinking.budget_tokens`.", {"thinking": {"budget_tokens": 2048}},
+         ["thinking"]),
+        ("`max_tokens` must be less than 512, see `thinking.budget_tokens`.", {"thinking": {}},
+         ["max_tokens"]),
+        ("The parameter 'top_logprobs' must be at most 20.", {"top_logprobs": 50, "logprobs": True},
+         ["top_logprobs"]),
+        ("The parameter 'top_logprobs' is not supported", {"logprobs": 1}, ["logprobs"]),
+    ],
+)  # fmt: skip
+def test_the_field_that_a_sentence_is_about_is_changed_and_others_only_if_it_is_said_again(
+    message: str, extra: dict[str, Any], changed: list[str]
+) -> None:
+    adaptations = Adaptations()
+    body = {"model": "m", "messages": [], "temperature": 0.5, "max_tokens": 1024} | extra
+    for number in range(len(changed)):
+        assert adaptations.learn(Complaint(400, message), adaptations.apply(body)) is not None
+        assert list(adaptations.changes) == changed[: number + 1]
 
 
 @of("not overflow")

@@ -1,5 +1,6 @@
 """The configuration of a run: its settings, which are also the options of ``nlac-bench run``."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Literal, Self, TypeAlias
 
@@ -56,6 +57,15 @@ def _option(
     """
     declared: dict[str, Any] = {"panel": None if first else ADVANCED, "resume": resume, "effect": effect}
     return Field(default, description=description, json_schema_extra=declared, **bounds)
+
+
+def _is_json(value: object) -> bool:
+    """Return whether JSON can express ``value``: it has no NaN and no infinity."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def declared(field: FieldInfo) -> Mapping[str, Any]:
@@ -293,6 +303,11 @@ class RunConfig(Settings):
                 raise ConfigError(f"{name} is a setting for servers; set servers, or leave it out")
         if wrong := sorted({"model", "messages", "prompt", "tools", "n"} & set(self.request or ())):
             raise ConfigError(f"request cannot set {wrong[0]!r}, which the run itself sets; leave it out")
+        for name, value in (self.request or {}).items():
+            if not _is_json(value):
+                raise ConfigError(
+                    f"request cannot set {name} = {value!r:.80}, which is no JSON; give finite numbers"
+                )
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
             raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")

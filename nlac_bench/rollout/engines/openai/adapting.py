@@ -53,6 +53,9 @@ _DEMANDED = re.compile(
 )
 """A field of a message that the server wants back, as DeepSeek does with reasoning beside calls."""
 _TOGETHER = re.compile(r"\bboth\b|only one of|together|mutually|at the same time|simultaneous", re.I)
+_TOO_SMALL = re.compile(
+    r"(?:must|should|has to|needs to) (?:be )?(?:greater|larger|more|higher|exceed)", re.I
+)
 _BOUND = re.compile(
     r"at most|<=|less (?:than|or equal)|no more|maximum|up to|range|between|should be|must be|too large"
     r"|exceed|limit|at least|>=?|positive|≤|≥|greater than|larger than|above|non-?zero",
@@ -175,8 +178,11 @@ class Adaptations:
         if not names:
             return None
         if len(names) > 1 and _TOGETHER.search(message):
-            names = [name for name in names if name != "temperature"][:1]
-        return "; ".join(self._change(name, plain, sent) for name in names)
+            names = [name for name in names if name != "temperature"]
+        elif len(names) > 1 and names[0] in _OTHER_NAME and _TOO_SMALL.search(message):
+            names = names[1:]  # it is too large for the answer's length, which was asked for
+        # If the server refuses another field too, it says so again.
+        return self._change(names[0], plain, sent)
 
     def _change(self, name: str, complaint: Complaint, sent: Mapping[str, Any]) -> str:
         value, message = sent[name], complaint.message

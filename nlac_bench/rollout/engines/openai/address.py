@@ -21,12 +21,14 @@ class Address:
         others: what to try if the server does not know that route: with or without ``/v1``.
         query: parameters that every request repeats (Azure's ``api-version``).
         given: what the user wrote.
+        name: the option or variable that holds it.
     """
 
     base: str
     others: tuple[str, ...]
     query: dict[str, str]
     given: str
+    name: str
 
     @property
     def host(self) -> str:
@@ -74,4 +76,4 @@ def read_address(text: str, name: str) -> Address:
     def at(one: str) -> str:
         return urlunsplit((parts.scheme, parts.netloc, one, "", ""))
 
-    return Address(at(paths[0]), tuple(map(at, paths[1:])), dict(parse_qsl(parts.query)), given)
+    return Address(at(paths[0]), tuple(map(at, paths[1:])), dict(parse_qsl(parts.query)), given, name)

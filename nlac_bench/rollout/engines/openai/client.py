@@ -1,11 +1,12 @@
 """Posts requests to a server: adapts them to what it accepts, and finds out what its refusals mean."""
 
 import asyncio
+import json
 import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import openai
@@ -150,10 +151,12 @@ class Client:
         """Return the names of the server's models, and the context of this one if it is stated."""
         try:
             async with asyncio.timeout(_REPORTED_S):
-                response = await self._connections.get().client.get("/models", cast_to=object)
+                resource = self._connections.get().client.models
+                async with resource.with_streaming_response.list() as response:
+                    listed = json.loads(b"".join([chunk async for chunk in self._chunks(response)]))
         except Exception:  # servers without such a list answer in many ways
             return [], None
-        return find_model(response, self.model)
+        return find_model(listed, self.model)
 
     def _adapt(self, error: ServerComplained, sent: Mapping[str, Any]) -> bool:
         what = self.adaptations.learn(error.complaint, sent)
@@ -303,8 +306,13 @@ class Client:
                 raise EngineSetupError(page) from None
             finally:
                 del self._sent[request]
-        if (failed := error_in(data)) is not None:
-            raise ServerComplained(read_complaint(200, failed))
+        try:
+            failed = error_in(data)
+            complaint = None if failed is None else read_complaint(200, failed)
+        except RecursionError:
+            raise TransientFault("the reply is nested too deeply", "bad_reply") from None
+        if complaint is not None:
+            raise ServerComplained(complaint)
         return data
 
     async def _read(self, connection: Connection, endpoint: str, body: Mapping[str, Any]) -> bytes:
@@ -317,17 +325,26 @@ class Client:
         try:
             async with resource.with_streaming_response.create(**required, extra_body=extra) as response:
                 read = bytearray()
-                async for chunk in response.iter_bytes():
+                async for chunk in self._chunks(response):
                     read += chunk
-                    if len(read) > self._max_reply_bytes:
-                        raise TransientFault(
-                            f"the reply is longer than {self._max_reply_bytes:,} bytes", "bad_reply"
-                        )
                     new = chunk.count(b"data:") if body.get("stream") else 0
                     events, self.streamed = events + new, self.streamed + new
                 return bytes(read)
         finally:
             self.streamed -= events  # the reply states its tokens
+
+    async def _chunks(self, response: Any) -> AsyncIterator[bytes]:
+        """Yield the decompressed body of a reply.
+
+        Raises:
+            TransientFault: it is too long.
+        """
+        read = 0
+        async for chunk in response.iter_bytes():
+            read += len(chunk)
+            if read > self._max_reply_bytes:
+                raise TransientFault(f"the reply is longer than {self._max_reply_bytes:,} bytes", "bad_reply")
+            yield chunk
 
     def _learn_lengths(self, sent: Mapping[str, Any], data: Any) -> None:
         usage = data.get("usage") if isinstance(data, dict) else None

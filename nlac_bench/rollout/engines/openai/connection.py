@@ -9,7 +9,7 @@ import ssl
 import urllib.request
 import weakref
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +77,13 @@ class Connections:
 
     def move(self, base: str) -> None:
         """Send later requests to ``base``."""
-        self.address = Address(base, (), self.address.query, self.address.given)
+        self.address = replace(self.address, base=base, others=())
         for connection in list(self._by_loop.values()):
             connection.client.base_url = base
         self._spare = None
 
     def _client(self) -> openai.AsyncOpenAI:
+        failures: tuple[type[BaseException], ...] = (ImportError, ValueError, OSError, *_http("InvalidURL"))
         headers = {"Accept-Encoding": "identity"}  # against decompression bombs
         if "api-version" in self.address.query and self._key:
             headers["api-key"] = self._key  # Azure's own header
@@ -101,8 +102,13 @@ class Connections:
                     verify=self._certificates(),
                 ),
             )
-        except (ImportError, ValueError, OSError) as error:
+        except failures as error:
             names = [name for name in _VARIABLES if os.environ.get(name) or os.environ.get(name.lower())]
+            if _invalid(self.address.base):
+                raise EngineSetupError(
+                    f"{self.address.name} {self.address.given!r} is not a server address ({error}); "
+                    "write it as http://host:port/v1"
+                ) from None
             named = [name for name in names if _broken(name)] or names
             raise EngineSetupError(
                 f"no HTTP client can be made for {self.address.host}: {type(error).__name__}: {error}. "
@@ -165,7 +171,19 @@ def _broken(name: str) -> bool:
         return False
     if value.startswith("socks"):
         return importlib.util.find_spec("socksio") is None
-    return not value.startswith(("http://", "https://")) and "://" in value
+    if "://" not in value:
+        return _invalid(f"http://{value}")
+    return not value.startswith(("http://", "https://")) or _invalid(value)
+
+
+def _invalid(url: str) -> bool:
+    """Return whether the HTTP library refuses ``url``."""
+    for library_url in _http("URL"):
+        try:
+            library_url(url)
+        except _http("InvalidURL"):
+            return True
+    return False
 
 
 async def raise_for_status(response: Any) -> None:
@@ -184,9 +202,14 @@ async def raise_for_status(response: Any) -> None:
 
 
 def transport_errors() -> tuple[type[BaseException], ...]:
-    """Return the HTTP library's exceptions while a body is read; openai 2 and 3 use different libraries."""
-    errors: list[type[BaseException]] = [OSError]
-    for name in ("httpx2", "httpx"):
+    """Return the HTTP library's exceptions while a body is read."""
+    return (OSError, *_http("HTTPError"))
+
+
+def _http(name: str) -> tuple[Any, ...]:
+    """Return the classes ``name`` of the HTTP libraries; openai 2 and 3 use different ones."""
+    found = []
+    for library in ("httpx2", "httpx"):
         with contextlib.suppress(ImportError):
-            errors.append(importlib.import_module(name).HTTPError)
-    return tuple(errors)
+            found.append(getattr(importlib.import_module(library), name))
+    return tuple(found)

@@ -9,10 +9,13 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+from nlac_bench.rollout.engines.engine import Sample
 from nlac_bench.rollout.engines.openai.adapting import ECHOED
 
+_Call: TypeAlias = tuple[tuple[str, str], dict[str, Any]]
+"""The name and the arguments of a call, and its extra fields."""
 _MOST_BYTES = 256_000_000
 
 
@@ -20,20 +23,27 @@ class Echo:
     """The extra fields of the latest replies of one server, by the conversation that they belong to."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
-        self._kept: OrderedDict[bytes, tuple[dict[str, Any], list[dict[str, Any]], int]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[dict[str, Any], list[_Call], int]] = OrderedDict()
         self._bytes, self._most = 0, most_bytes
 
-    def keep(self, messages: Sequence[Mapping[str, Any]], text: str, reply: Mapping[str, Any]) -> None:
+    def keep(self, messages: Sequence[Mapping[str, Any]], sample: Sample, reply: Mapping[str, Any]) -> None:
         """Keep the extra fields of ``reply``, the message that answered ``messages`` and was read as
-        ``text``."""
-        extra = {key: value for key, value in reply.items() if ECHOED.search(key) and value}
+        ``sample``."""
+        extra = _extra(reply)
         if isinstance(reply.get("content"), list) and any(_thinks(part) for part in reply["content"]):
             extra["content"] = reply["content"]
-        calls = [_extra_of_call(call) for call in reply.get("tool_calls") or () if isinstance(call, dict)]
-        if not extra and not any(calls):
+        calls = [
+            (_said(call.name, call.arguments), _extra_of_call(sent))
+            for call, sent in zip(sample.tool_calls, reply.get("tool_calls") or (), strict=False)
+        ]
+        if not extra and not any(more for _, more in calls):
             return
         size = len(json.dumps([extra, calls], default=str))
-        key = _key(messages, text)
+        hashed = hashlib.blake2b(digest_size=16)
+        for message in messages:
+            hashed.update(_plain(message))
+        first = next(((call.id, call.name, call.arguments) for call in sample.tool_calls), None)
+        key = _end(hashed, sample.text, first)
         self._bytes += size - self._kept.pop(key, (None, None, 0))[2]
         self._kept[key] = (extra, calls, size)
         while self._bytes > self._most and self._kept:
@@ -47,9 +57,9 @@ class Echo:
         hashed = hashlib.blake2b(digest_size=16)
         for number, message in enumerate(messages):
             if message.get("role") == "assistant":
-                extra = self._kept.get(_end(hashed, str(message.get("content") or "")))
-                if extra is not None:
-                    restored[number] = _with_extra(message, extra[0], extra[1])
+                found = next(filter(None, map(self._kept.get, _ends(hashed, message))), None)
+                if found is not None:
+                    restored[number] = _with_extra(message, found[0], found[1])
             hashed.update(_plain(message))
         return restored
 
@@ -58,38 +68,56 @@ def _thinks(part: object) -> bool:
     return isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")
 
 
+def _extra(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the extra fields; empty texts too, without which DeepSeek refuses the conversation."""
+    return {key: value for key, value in sent.items() if ECHOED.search(key) and value is not None}
+
+
 def _extra_of_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """Return the extra fields of a call, and under ``function`` those of its function."""
     function = call.get("function")
-    inner = function if isinstance(function, dict) else {}
-    extra = {key: value for key, value in call.items() if ECHOED.search(key) and value}
-    if of_function := {key: value for key, value in inner.items() if ECHOED.search(key) and value}:
+    extra = _extra(call)
+    if of_function := _extra(function if isinstance(function, dict) else {}):
         extra["function"] = of_function
     return extra
 
 
 def _with_extra(
-    message: Mapping[str, Any], extra: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]
+    message: Mapping[str, Any], extra: Mapping[str, Any], calls: Sequence[_Call]
 ) -> dict[str, Any]:
     made = {**message, **extra}
     if message.get("tool_calls"):
         made["tool_calls"] = [dict(call) for call in message["tool_calls"]]
-        for call, more in zip(made["tool_calls"], calls, strict=False):
-            function = {**call.get("function", {}), **more.get("function", {})}
-            call.update({**more, "function": function})
+        for call, (said, more) in zip(made["tool_calls"], calls, strict=False):
+            function = call.get("function", {})
+            if _said(function.get("name"), function.get("arguments")) == said:
+                call.update({**more, "function": {**function, **more.get("function", {})}})
     return made
 
 
-def _key(messages: Sequence[Mapping[str, Any]], text: str) -> bytes:
-    hashed = hashlib.blake2b(digest_size=16)
-    for message in messages:
-        hashed.update(_plain(message))
-    return _end(hashed, text)
+def _said(name: object, arguments: object) -> tuple[str, str]:
+    """Return what the model wrote of a call; agents send no arguments back as an empty object."""
+    return str(name), str(arguments or "").strip() or "{}"
 
 
-def _end(hashed: Any, text: str) -> bytes:
+def _ends(hashed: Any, message: Mapping[str, Any]) -> list[bytes]:
+    """Return the keys under which the reply may be kept that ``message`` repeats.
+
+    Replies with the same text differ by their first call. Agents give a call without an id one of their own.
+    """
+    text = str(message.get("content") or "")
+    call = next(iter(message.get("tool_calls") or ()), None)
+    if call is None:
+        return [_end(hashed, text, None)]
+    function = call.get("function", {})
+    name, arguments = function.get("name"), function.get("arguments")
+    return [_end(hashed, text, (own, name, arguments)) for own in (call.get("id"), "")]
+
+
+def _end(hashed: Any, text: str, call: tuple[object, object, object] | None) -> bytes:
     own = hashed.copy()
-    own.update(text.encode("utf-8", "surrogatepass"))
+    first = None if call is None else [str(call[0] or ""), *_said(*call[1:])]
+    own.update(json.dumps([text, first]).encode())
     return bytes(own.digest())
 
 

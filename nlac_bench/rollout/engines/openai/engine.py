@@ -39,7 +39,7 @@ from nlac_bench.rollout.engines.openai.room import room_left
 from nlac_bench.secret_forms import is_placeholder
 from nlac_bench.types import Usage
 
-_MOST_ROUNDS = 4
+_MOST_ROUNDS = 8
 """Number of requests for one answer, each with a shorter one than before, until it fits into the context."""
 
 
@@ -234,7 +234,7 @@ class OpenAIEngine:
             self._replied_tokens += sum(sample.usage.completion_tokens for sample in samples)
             for sample, choice in zip(samples, data["choices"], strict=False):
                 if request.messages is not None and isinstance(message := choice.get("message"), dict):
-                    self._echo.keep(request.messages, sample.text, message)
+                    self._echo.keep(request.messages, sample, message)
             return samples
 
         first, *others = await self.retries.run(f"{self!r}", attempt, self._pause)

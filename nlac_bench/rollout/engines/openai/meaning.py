@@ -122,9 +122,29 @@ _OTHER_LENGTH = re.compile(
     r"\b(?:image(?! and text)|audio|file|video|picture|pixel|schema|metadata|function name|tool name"
     r"|tool_?call_?id|stop sequences?"
     r"|array too (?:long|large)"
-    r"|'?(?:name|description|id|user|key|header|url)'?:? (?:is |must |string )?too long"
-    r"|too small|n_keep|number of (?:tools|functions|images)|logit_?bias|top_?logprobs|vocab\w*|embedding)\b"
+    r"|'?(?:name|description|id|user|key|url)'?:? (?:is |must |string )?too long"
+    r"|(?:access|session|auth\w*|bearer|refresh|security|api|id)[ _-]token"
+    r"|headers?\b.{0,40}\btoo (?:long|large)|grammar"
+    r"|too small|number of (?:tools|functions|images)|logit_?bias|top_?logprobs|vocab\w*|embedding)\b"
     r"|tools?\[?\d*\]?\.|\.name\b",
+    re.I,
+)
+_PATH_OF_CONVERSATION = re.compile(
+    r"(?:messages?|contents?|texts?|inputs?|prompts?|parts?|contexts?|conversation|request|body|__root__|none|null"
+    r"|n(?:um)?_ctx|(?:max|context|input|prompt)_(?:\w+_)?(?:len|length|window|size)|(?:max_)?(?:(?:input|prompt|context|total|num)_)?tokens"
+    r"|max_(?:new|completion|output)_tokens|(?:input|prompt)_(?:token_)?ids)$",
+    re.I,
+)
+"""The end of a path in a request that leads to the conversation, to a length that includes it, or nowhere."""
+# "Invalid 'user': string too long", "thinking.budget_tokens: Input should be at least 1024". Exceptions have
+# paths too, in capital letters.
+_PATH = re.compile(
+    r"\bInvalid ['\"`]([\w.\[\]]{1,80})['\"`]: |(?<![\w.-])([a-z_]{1,40}(?:\.[a-z0-9_]{1,40}|\[\d{1,6}\])+): "
+)
+# A number of tokens that is a setting, and the word with which pydantic calls any value.
+_SETTING = re.compile(
+    r"\b(?!(?:max|maximum|input|prompt|messages?|text|total|number|num|n|context|completion|output)_)[a-z]+(?:_[a-z]+)*_tokens\b"
+    r"|\binput should be\b",
     re.I,
 )
 _OVERFLOW_CODE = re.compile(
@@ -220,13 +240,15 @@ def says_overflow(complaint: Complaint) -> bool:
     """
     no_right = complaint.status in _SETUP_STATUS
     codes = [code for code in complaint.codes if _OVERFLOW_CODE.search(code) and "quota" not in code]
+    if any("context" in code for code in codes):
+        return True
     if any(_OF_PROMPT.search(code) or not no_right for code in codes) and not _of_other_field(complaint):
         return True
     if no_right or complaint.status in _TIME_STATUS or _says_allowance(complaint):
         return False
     if complaint.status == 413:
         return True
-    message = re.sub(r"[`'\"*]", "", complaint.message)
+    message = _SETTING.sub("", re.sub(r"[`'\"*]", "", complaint.message))
     if _NO_ROOM.search(message):
         return True
     numbers = set(_COUNT.findall(message))
@@ -266,12 +288,10 @@ def _says_allowance(complaint: Complaint) -> bool:
 
 def _of_other_field(complaint: Complaint) -> bool:
     """Return whether an error is about the length of something else than the conversation."""
-    for param in complaint.params:
-        last = param.replace("[", ".").rstrip("]").split(".")[-1].lower()
-        if (
-            "." in param
-            and last not in ("content", "text", "messages", "input", "prompt")
-            and not last.isdecimal()
-        ):
+    paths = [*complaint.params, *(path for pair in _PATH.findall(complaint.message) for path in pair if path)]
+    for path in paths:
+        parts = [part.strip("'\" ]") for part in re.split(r"[.\[]", path)]
+        ends = [part for part in parts if re.match(r"[a-z_]", part)]  # neither numbers nor pydantic's classes
+        if ends and not _PATH_OF_CONVERSATION.match(ends[-1]):
             return True
     return _OTHER_LENGTH.search(complaint.message) is not None

@@ -1,7 +1,7 @@
 """Finds the fields of a request that an error is about, by where a name stands in it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from nlac_bench.rollout.engines.openai.complaint import Complaint
 
@@ -11,6 +11,7 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
     "stop": ("stop_sequences", "stop_words"),
     "n": ("best_of", "candidate_count"),
     "logprobs": ("top_logprobs",),
+    "response_format": ("json_mode",),
 }
 _KIND = (
     r"(?:parameters?|param|arguments?|arg|fields?|propert(?:y|ies)|options?|keywords?|keys?|names?|inputs?"
@@ -28,6 +29,7 @@ _KNOWN_NAMES = re.compile(
     re.I,
 )
 """What the server accepts, as a list or as a suggestion: the field that it refuses is not among it."""
+_CONDITION = re.compile(r"\b(?:when|whenever|if|while|unless)\b[^.,;\n]*", re.I)
 _ANSWER_LENGTH = re.compile(
     r"\bmax(?:imum)? (?:(?:new|output|completion) )?tokens\b"
     r"|\b(?:output|completion|response|answer|generation) (?:tokens|length|limit)\b",
@@ -42,40 +44,58 @@ _STATED_BOUND = re.compile(
 
 
 def named(complaint: Complaint, fields: Iterable[str]) -> list[str]:
-    """Return those of ``fields`` that the complaint is about."""
+    """Return those of ``fields`` that the complaint is about.
+
+    Those that a sentence names come in its order, and after them those that it names only as a condition
+    ("temperature must be 1 when thinking is enabled").
+    """
     fields = list(fields)
-    spellings = {name: _spellings(name) for name in fields}
-    last = {re.split(r"[.\[]", param.rstrip("]"))[-1].strip("'\" ").lower() for param in complaint.params}
-    last |= {param.strip("'\" ").lower() for param in complaint.params}
-    parameters = [name for name in fields if last & {spelling.lower() for spelling in spellings[name]}]
+    spellings = {name: _spellings(name, {*fields} - {name}) for name in fields}
+    ends = {end for param in complaint.params for end in _ends(param)}
+    parameters = [name for name in fields if ends & {spelling.lower() for spelling in spellings[name]}]
     if parameters:
         return parameters
     # "Unsupported parameter: 'max_tokens' …. Use 'max_completion_tokens' instead": the request has the first.
     message = _KNOWN_NAMES.sub("", complaint.message)
-    return [name for name in fields if any(_mentioned(each, message) for each in spellings[name])]
+    conditions = [match.span() for match in _CONDITION.finditer(message)]
+    places: dict[str, tuple[bool, int]] = {}
+    for name in fields:
+        found = [place for each in spellings[name] for place in _mentions(each, message)]
+        within = [(any(begin <= place < end for begin, end in conditions), place) for place in found]
+        if within:
+            places[name] = min(within)
+    return sorted(places, key=places.__getitem__)
 
 
-def _mentioned(name: str, message: str) -> bool:
-    """Return whether ``message`` speaks of the field ``name``; ``stop`` and ``seed`` are also words."""
-    quoted = rf"['\"`‘“]{name}['\"`’”]|\[['\"]?{name}['\"]?\]"
-    if len(name) == 1:
-        return re.search(quoted, message) is not None
-    if "_" in name or " " in name or name != name.lower() or name in ("temperature", "logprobs"):
-        word = rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])"
-        return re.search(word, message, re.I if name == "temperature" else 0) is not None
-    return (
-        re.search(
-            rf"{quoted}|{_KIND}\W{{1,3}}{name}\b|(?<![\w]){name}\W?\s+{_VERB}|:\s*{name}\s*(?:[.,;)}}\"]|$)"
-            rf"|\b(?:for|of|with|in|body\.)\s*{name}\b(?!\s+\w+ing)|^{name}: ",
-            message,
-            re.I,
+def _ends(path: str) -> set[str]:
+    """Return ``path`` and the names at its ends (``stop[0]``, ``thinking.budget_tokens``), in lower case."""
+    names = [part.strip("'\" ]").lower() for part in re.split(r"[.\[]", path)]
+    names = [name for name in names if name and not name.isdecimal()]
+    return {path.strip("'\" ").lower(), *names[:1], *names[-1:]}
+
+
+def _mentions(name: str, message: str) -> list[int]:
+    """Return where ``message`` speaks of the field ``name``; ``stop`` and ``seed`` are also words."""
+    path = rf"(?<![\w.\[/]){name}(?:\[\d{{1,6}}\]|\.[a-z_]{{2,40}}\b(?!\())"
+    pattern = rf"['\"`‘“]{name}['\"`’”]|\[['\"]?{name}['\"]?\]|(?-i:{path})"
+    flags = 0
+    if len(name) > 1 and (
+        "_" in name or " " in name or name != name.lower() or name in ("temperature", "logprobs")
+    ):
+        pattern = rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])"
+        flags = re.I if name == "temperature" or " " in name else 0
+    elif len(name) > 1:
+        pattern += (
+            rf"|{_KIND}\W{{1,3}}{name}\b|(?<![\w]){name}\W?\s+{_VERB}|:\s*{name}\s*(?:[.,;)}}\"]|$)"
+            rf"|\b(?:for|of|with|in|body\.)\s*{name}\b(?!\s+\w+ing)|^{name}: "
         )
-        is not None
-    )
+        flags = re.I
+    return [match.start() for match in re.finditer(pattern, message, flags)]
 
 
-def _spellings(name: str) -> list[str]:
-    names = (name, *_ALIASES.get(name, ()))
+def _spellings(name: str, others: Set[str]) -> list[str]:
+    """Return how servers write ``name``, without the names of ``others``, which are fields of their own."""
+    names = (name, *(alias for alias in _ALIASES.get(name, ()) if alias not in others))
     spaced = [each.replace("_", " ") for each in names[1:]]
     return list(dict.fromkeys([*names, *map(_camel, names), *spaced]))
 

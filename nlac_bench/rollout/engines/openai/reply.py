@@ -97,14 +97,26 @@ def parse_reply(
     for sample, usage in zip(samples, usages, strict=True):
         finish = sample.finish
         counted = len(choices) == 1 or sample.ids is not None
-        few = asked is not None and 0 < usage.completion_tokens < asked
-        if finish == "length" and sample.text and counted and few:
-            # The sample has fewer tokens than requested: some servers shorten answers to fit the context.
+        if finish == "length" and sample.text and counted and _shortened(usage, data, asked):
             # This does not apply to replies that contain only thoughts, because some servers do not count
             # thoughts.
             finish = "context_overflow"
         finished.append(replace(sample, finish=finish, usage=usage))
     return finished
+
+
+def _shortened(usage: Usage, data: Mapping[str, Any], asked: int | None) -> bool:
+    """Return whether a server made an answer shorter than requested so that it fits into the context.
+
+    Of a prompt that is not even as long as the answer, it is the server's own limit of answers: a context
+    that leaves less room than requested is full of the prompt.
+    """
+    reported = data.get("usage")
+    total = reported.get("total_tokens") if isinstance(reported, dict) else None
+    used = usage.completion_tokens
+    if type(total) is int:  # xAI counts thoughts only there
+        used = max(used, total - usage.prompt_tokens)
+    return asked is not None and 0 < used < asked and usage.prompt_tokens > used
 
 
 def _parse_choice(

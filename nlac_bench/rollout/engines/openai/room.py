@@ -21,6 +21,8 @@ _PROMPT = re.compile(
     r"|(?:prompt|input)[_ ]tokens?\W{1,3}(\d[\d,]{0,11})",
     re.I,
 )
+_AT_LEAST = re.compile(r"\b(?:prompt|inputs?|messages?|request)\b[^.\d]{0,30}\bat least \d", re.I)
+"""Only a lower bound of the prompt's length: vLLM counts until there are too many tokens."""
 _TOTAL = re.compile(r"\btotal\b|\brequested\b|\breceived\b|\bsum\b", re.I)
 _MOST_PARTS = 3
 _MOST_NUMBERS = 12
@@ -28,6 +30,8 @@ _MOST_NUMBERS = 12
 
 def room_left(message: str, asked: int) -> int | None:
     """Return the number of tokens that still fit beside the prompt, if the message states the lengths.
+
+    If the prompt has "at least" a number of tokens, it is at most half of what was asked for.
 
     Args:
         asked: the largest length of the answer that the request allowed.
@@ -46,7 +50,10 @@ def room_left(message: str, asked: int) -> int | None:
     if prompt is not None and limit is None:
         between = [number for number in others if prompt < number < prompt + asked]
         limit = between[0] if len(between) == 1 else None
-    return None if prompt is None or limit is None else limit - prompt
+    if prompt is None or limit is None:
+        return None
+    room = limit - prompt
+    return min(room, asked // 2) if 0 < room < asked and _AT_LEAST.search(message) else room
 
 
 def _rest_of_total(others: Sequence[int], asked: int, limit: int | None) -> int | None:

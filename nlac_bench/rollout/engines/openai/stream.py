@@ -21,7 +21,7 @@ def read_body(body: bytes) -> Any:
         return json.loads(text)
     try:
         return _joined(_events(text))
-    except (AttributeError, TypeError) as error:
+    except (AttributeError, TypeError, OverflowError) as error:  # an index may be 1e999
         raise ValueError("an event of the stream is not in OpenAI's format") from error
 
 
