@@ -21,8 +21,8 @@ EPISODES = {"test": 100, "train": 1_000}
 """Default number of tasks of each split."""
 MAX_EPISODES = 1_000_000
 """Maximal number of tasks; they are listed when the environment is made."""
-UNLIMITED = 10**9
-"""``max_steps`` of an environment that does not state a limit."""
+MAX_STEPS = 1_000
+"""Number of steps after which an episode is truncated in an environment that states no limit."""
 MAX_INVALID = 10
 """Number of invalid actions after which an episode is truncated, since it may have no limit."""
 PROBE_STEPS = 1_000
@@ -68,6 +68,8 @@ class PlainEnv(TextEnv):
     - An exception that ``step`` raises on an action outside the action space makes the action invalid: a
       counted step with a message; the tenth one truncates the episode. On an action inside the space the
       exception is the environment's own bug and is raised.
+    - The limit of steps is ``max_episode_steps`` of the environment's registration. Without it an episode is
+      truncated after ``MAX_STEPS`` steps, so that every episode ends.
     - ``fork()`` copies the environment with ``copy.deepcopy``.
     - There is no oracle action. ``random_action(rng)`` and ``constant_actions()`` of the environment are used
       if it defines them; by default random actions are samples of the action space.
@@ -98,7 +100,11 @@ class PlainEnv(TextEnv):
         )
         self.name = name  # type: ignore[misc]  # of the instance: one class wraps many environments
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self.max_steps = (env.spec.max_episode_steps if env.spec else None) or UNLIMITED
+        stated = env.spec.max_episode_steps if env.spec else None
+        self.max_steps = stated or MAX_STEPS
+        self.cut = False
+        """Whether the episode was truncated after ``MAX_STEPS``, since the environment states no limit."""
+        self._states_limit = bool(stated)
         self._state: _Copied = _Copied(env)
         self._policy = rules(own_docstring(type(env.unwrapped), gymnasium.Env))
         self._seed: int | None = None
@@ -112,7 +118,7 @@ class PlainEnv(TextEnv):
 
     async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset the wrapped environment; its ``info`` is added to that of every ``TextEnv``."""
-        self._seed, self._invalid_actions = seed, 0
+        self._seed, self._invalid_actions, self.cut = seed, 0, False
         observation, info = await super().areset(seed=seed, options=options)
         return observation, {**info, **self._first_info}
 
@@ -141,7 +147,10 @@ class PlainEnv(TextEnv):
             reward, terminated, truncated = 0.0, False, self._invalid_actions >= MAX_INVALID
             info = {"error": f"{type(error).__name__}: {error}"}
         check_step(terminated, truncated, info)
-        self._ended = terminated or truncated
+        ended = terminated or truncated
+        self.cut = not (ended or self._states_limit) and self._steps >= self.max_steps
+        truncated = truncated or self.cut
+        self._ended = ended or self.cut
         self._conversation += [
             {"role": "assistant", "content": action},
             {"role": "user", "content": self._text(observation)},

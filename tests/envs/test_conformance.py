@@ -1,5 +1,6 @@
 """The conformance suite: every built-in environment passes it, and each of its checks can fail."""
 
+import functools
 import os
 import random
 import re
@@ -12,7 +13,7 @@ import pytest
 from gymnasium.spaces import Discrete, Text
 
 from nlac_bench.envs import Outcome, TextEnv, conformance, registry
-from nlac_bench.envs.conformance import CHECKS, CheckResult, check
+from nlac_bench.envs.conformance import CHECKS, CheckResult, advise, check
 from nlac_bench.envs.conformance.play import CheckedEnv
 from nlac_bench.envs.docstring import own_docstring, sections
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
@@ -402,6 +403,19 @@ def test_values_of_a_wrong_type_are_refused(
     found = checked(["seeding", "info"], monkeypatch, ended, info)
     assert found["info"].passed is (said is None) and (said or "") in found["info"].detail
     assert said is not None or found["seeding"].passed
+
+
+class Endless(Foreign):
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        return "on", 0.0, False, False, {}
+
+
+def test_an_episode_that_never_ends_is_a_warning_and_a_short_one_is_none() -> None:
+    (warning,) = [each for each in advise(Endless) if "did not end within 1,000 steps" in each]
+    assert "max_episode_steps" in warning and "--max-turns" in warning
+    assert not [each for each in advise(Foreign) if "did not end" in each]
+    limited = functools.partial(gymnasium.wrappers.TimeLimit, max_episode_steps=7)
+    assert not [each for each in advise(lambda **_: limited(Endless())) if "did not end" in each]
 
 
 NESTED: dict[str, Any] = {}
