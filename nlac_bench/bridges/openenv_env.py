@@ -173,8 +173,8 @@ class OpenEnvEnv(TextEnv):
             await session.close()
             raise EnvInfraError(f"{self._server.url}: task {task_id} is done before the first action")
         limit = metadata.get("max_steps")
-        self._states_limit = type(limit) is int and limit > 0
-        self.max_steps = limit if self._states_limit else MAX_STEPS
+        stated = limit if type(limit) is int and limit > 0 else None
+        self.max_steps, self._states_limit = stated or MAX_STEPS, stated is not None
         messages = _messages(observation.get("messages"))
         rules = [each["content"] for each in messages if each["role"] == "system"]
         prompt = metadata.get("system_prompt")

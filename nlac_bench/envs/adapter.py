@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.foreign import named
-from nlac_bench.envs.returned import check_info, check_step
+from nlac_bench.envs.returned import check_info, check_observation, check_step
 from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Info, StepResult
@@ -127,9 +127,10 @@ class PlainEnv(TextEnv):
         if self.split == "train":
             seed = int.from_bytes(sha256(task_id.encode()).digest()[:4], "big") // 2
         observation, self._first_info = self.wrapped.reset(seed=seed)
+        check_observation(observation)
         check_info(self._first_info)
         self._policy = self._first_info.get("policy", self._policy)
-        return self._text(observation)
+        return observation
 
     async def astep(self, action: str) -> StepResult:
         """Step the wrapped environment; ``terminated`` and ``truncated`` are its own."""
@@ -146,14 +147,14 @@ class PlainEnv(TextEnv):
             kind, observation = "invalid", f"Invalid action: {error}"
             reward, terminated, truncated = 0.0, False, self._invalid_actions >= MAX_INVALID
             info = {"error": f"{type(error).__name__}: {error}"}
-        check_step(terminated, truncated, info)
+        check_step(observation, reward, terminated, truncated, info)
         ended = terminated or truncated
         self.cut = not (ended or self._states_limit) and self._steps >= self.max_steps
         truncated = truncated or self.cut
         self._ended = ended or self.cut
         self._conversation += [
             {"role": "assistant", "content": action},
-            {"role": "user", "content": self._text(observation)},
+            {"role": "user", "content": observation},
         ]
         return observation, float(reward), terminated, truncated, {"action_kind": kind, **info}
 
@@ -220,13 +221,6 @@ class PlainEnv(TextEnv):
                 f"{method} of {self.name} returned the action {action!r:.80}; it must be a str"
             )
         return str(action)
-
-    def _text(self, observation: object) -> str:
-        if not isinstance(observation, str):
-            raise NlacBenchError(
-                f"{self.name} returned an observation of type {type(observation).__name__}; it must be a str"
-            )
-        return observation
 
 
 def check_trainable(env: PlainEnv) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar, get_args
 
 import gymnasium
 import numpy as np
@@ -15,6 +15,7 @@ from gymnasium.error import ResetNeeded
 from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.episode_guard import EpisodeGuard
+from nlac_bench.envs.returned import check_reward
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.envs.waiting import run_in_background, run_without_waiting
 from nlac_bench.errors import UnknownIdError
@@ -24,6 +25,7 @@ ActionKind: TypeAlias = Literal["message", "tool", "invalid"]
 EndReason: TypeAlias = Literal[
     "success", "failure", "max_steps", "user_stop", "agent_stop", "context_overflow"
 ]
+END_REASONS: tuple[EndReason, ...] = get_args(EndReason)
 
 MAX_ACTION_CHARS = 100_000
 """A longer action is a counted invalid step, so that the time to parse an action is bounded."""
@@ -87,6 +89,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     Raises:
         UnknownIdError: ``reset`` with a ``task_id`` that this split does not have.
+        ValueError: ``_respond`` returned a reward that is no finite number, or an unknown ``end_reason``.
         EnvInfraError: a simulator, oracle or grader could not be reached; such an episode is never scored.
         gymnasium.error.ResetNeeded: ``step`` before ``reset`` or after the end.
         NlacBenchError: two threads play at the same time, so that one would act in the other's episode.
@@ -315,6 +318,12 @@ class TextEnv(gymnasium.Env[str, str]):
             outcome = await self._respond(action)
         else:
             outcome = self._invalid(problem)
+        reward = check_reward(outcome.reward)
+        if outcome.end_reason not in (None, *END_REASONS):
+            raise ValueError(
+                f"{self.name} returned the end_reason {outcome.end_reason!r:.80}; it must be None or one of "
+                f"{', '.join(END_REASONS)}"
+            )
         if outcome.end_reason is None and self._steps >= self.max_steps:
             outcome = self._out_of_steps(outcome)
         self._ended = outcome.end_reason is not None
@@ -337,7 +346,7 @@ class TextEnv(gymnasium.Env[str, str]):
             info["success"] = outcome.success
             info["reward_parts"] = outcome.reward_parts
             info["end_reason"] = outcome.end_reason
-        return outcome.observation, float(outcome.reward), self._ended, False, info
+        return outcome.observation, reward, self._ended, False, info
 
     def render(self) -> str | None:
         """Return the conversation so far as text, in render mode ``ansi``."""

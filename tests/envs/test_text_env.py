@@ -2,9 +2,11 @@
 
 import asyncio
 import copy
+import dataclasses
 import json
 import pickle
 import threading
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,7 +17,7 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlac_bench.envs.text_env import MAX_ACTION_CHARS
+from nlac_bench.envs.text_env import MAX_ACTION_CHARS, Outcome
 from nlac_bench.errors import UnknownIdError
 from tests.envs.count_down import CountDown
 
@@ -65,6 +67,35 @@ def test_own_limit_terminates_and_does_not_truncate() -> None:
     assert [s[2] for s in steps] == [False] * 5 + [True]
     assert not any(s[3] for s in steps)
     assert steps[-1][4]["end_reason"] == "max_steps" and steps[-1][4]["success"] is False
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"reward": "1"}, "returned the reward '1'; it must be a finite number"),
+        ({"reward": float("nan")}, "the reward nan"),
+        (
+            {"end_reason": "won"},
+            "returned the end_reason 'won'; it must be None or one of success",
+        ),
+        ({"end_reason": 3}, "end_reason 3; it"),
+        ({"reward": np.float32(0.5)}, None),
+        ({"end_reason": "user_stop"}, None),
+    ],
+)
+def test_an_outcome_has_a_number_and_a_known_end(change: dict[str, Any], said: str | None) -> None:
+    class Changed(CountDown):
+        async def _respond(self, action: str) -> Outcome:
+            return dataclasses.replace(await super()._respond(action), **change)
+
+    env = Changed()
+    env.reset(seed=0)
+    if said is None:
+        _, reward, terminated, _, _ = env.step("9")
+        assert type(reward) is float and terminated == ("end_reason" in change)
+    else:
+        with pytest.raises(ValueError, match=said):
+            env.step("9")
 
 
 def test_step_outside_an_episode_is_refused() -> None:

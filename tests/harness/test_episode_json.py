@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.errors import EpisodeFormatError, NlacBenchError
 from nlac_bench.harness.runs import episode_json
 from nlac_bench.harness.runs.episode_json import (
-    EpisodeFormatError,
     dump_line,
     episode_from_row,
     episode_to_row,

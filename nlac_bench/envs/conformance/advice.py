@@ -59,8 +59,8 @@ def _about_training(env: gymnasium.Env[str, str]) -> list[str]:
         )
     if plain.cut:
         warnings.append(
-            f"no limit is stated, and an episode of random actions did not end within {MAX_STEPS:,} steps: "
-            "runs truncate it then. Pass max_episode_steps to gymnasium.register, or lower --max-turns of runs"
+            f"no limit is stated, and an episode of random actions did not end within {MAX_STEPS:,} steps, "
+            "so runs truncate it there. Pass max_episode_steps to gymnasium.register, or lower --max-turns"
         )
     try:
         plain.fork()

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.json_values import json_value
 from nlac_bench.types import Info
 
 MakeEnv = Callable[..., gymnasium.Env[str, str]]
@@ -95,6 +96,8 @@ def comparable(info: Info) -> str:
         return json.dumps(info, sort_keys=True, default=repr)
     except TypeError:  # other keys than texts, of which a run stores the text
         return json.dumps(_text_keys(info), sort_keys=True, default=repr)
+    except ValueError:  # an integer that is too long, or a dict that contains itself
+        return json.dumps(json_value(info, "info"))
 
 
 def _text_keys(value: object) -> object:
