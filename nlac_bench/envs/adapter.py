@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.foreign import named
-from nlac_bench.envs.returned import check_info, check_observation, check_step
+from nlac_bench.envs.returned import check_action, check_actions, check_info, check_observation, check_step
 from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Info, StepResult
@@ -186,7 +186,7 @@ class PlainEnv(TextEnv):
         if own is not None:
             with named(f"random_action of {self.name}"):
                 action = own(rng)
-            return self._action(action, "random_action")
+            return check_action(action, "random_action", self.name)
         self.action_space.seed(int(rng.integers(2**31)))
         return self.action_space.sample()
 
@@ -199,8 +199,7 @@ class PlainEnv(TextEnv):
         own = self._own("constant_actions")
         if own is not None:
             with named(f"constant_actions of {self.name}"):
-                actions = list(own())
-            return tuple(self._action(action, "constant_actions") for action in actions)
+                return check_actions(own(), self.name)
         if self._own("random_action") is None:
             return ()
         with named(f"{self.name}: an episode whose random actions the floor 'constant' tries"):
@@ -214,13 +213,6 @@ class PlainEnv(TextEnv):
         """Return a method of the wrapped environment; None if it has none of that name."""
         own = getattr(self.wrapped.unwrapped, method, None)
         return own if callable(own) else None
-
-    def _action(self, action: object, method: str) -> str:
-        if not isinstance(action, str):
-            raise NlacBenchError(
-                f"{method} of {self.name} returned the action {action!r:.80}; it must be a str"
-            )
-        return str(action)
 
 
 def check_trainable(env: PlainEnv) -> None:

@@ -2,16 +2,18 @@
 
 ``envs check``, the base class and the adapter of environments, the estimate of a run and the driver call the
 same functions, so that they refuse the same values with the same words. They raise ``ValueError``: an episode
-with such a value has no result, and the command line prints the message without a traceback.
+with such a value has no result, and the command line prints the message without a traceback. For an action,
+which every episode would ask for, they raise ``NlacBenchError``, which stops a run.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Usage
 
 _COUNTS = tuple(f.name for f in fields(Usage))
@@ -25,6 +27,30 @@ def check_observation(observation: Any) -> None:
     """
     if not _is_text(observation):
         raise ValueError(f"the environment returned the observation {_shown(observation)}; it must be a str")
+
+
+def check_action(action: Any, method: str, env: str) -> str:
+    """Return the action that ``method`` of the environment ``env`` returned.
+
+    Raises:
+        NlacBenchError: it is not a text.
+    """
+    if not _is_text(action):
+        raise NlacBenchError(f"{method} of {env} returned the action {_shown(action)}; it must be a str")
+    return str(action)
+
+
+def check_actions(actions: Any, env: str) -> tuple[str, ...]:
+    """Return the actions that ``constant_actions`` of the environment ``env`` returned.
+
+    Raises:
+        NlacBenchError: they are one text, cannot be iterated over, or one of them is not a text.
+    """
+    if _is_text(actions) or not isinstance(actions, Iterable):
+        raise NlacBenchError(
+            f"constant_actions of {env} returned {_shown(actions)}; it must be a list of actions, each a str"
+        )
+    return tuple(check_action(action, "constant_actions", env) for action in actions)
 
 
 def check_info(info: Any) -> None:

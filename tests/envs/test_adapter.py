@@ -271,6 +271,14 @@ class Fails(Echo):
         raise ValueError("no idea")
 
 
+class OneText(Echo):
+    def random_action(self, rng: np.random.Generator) -> int:
+        return 4
+
+    def constant_actions(self) -> str:
+        return "red"
+
+
 class Nothing(Echo):
     def random_action(self, rng: np.random.Generator) -> None:
         """Returns nothing."""
@@ -284,6 +292,7 @@ class Nothing(Echo):
     [
         (Wrong, "random_action of own failed: TypeError: .*takes 1 positional argument but 2 were given"),
         (Fails, r"random_action of own failed: ValueError: no idea \(test_adapter.py, line"),
+        (OneText, "returned (the action 4; it must be a str|'red'; it must be a list of actions)"),
         (Nothing, "_actions? of own returned the action None; it must be a str"),
     ],
 )

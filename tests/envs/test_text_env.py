@@ -17,8 +17,10 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlac_bench.agents.floors import OracleAgent, RandomAgent, search_constant
+from nlac_bench.envs import TextEnv
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS, Outcome
-from nlac_bench.errors import UnknownIdError
+from nlac_bench.errors import NlacBenchError, UnknownIdError
 from tests.envs.count_down import CountDown
 
 
@@ -96,6 +98,74 @@ def test_an_outcome_has_a_number_and_a_known_end(change: dict[str, Any], said: s
     else:
         with pytest.raises(ValueError, match=said):
             env.step("9")
+
+
+@pytest.mark.parametrize(
+    ("task_ids", "said"),
+    [
+        (["2", "\ud8003"], r"Listed: task_ids must be texts without lone surrogates, got '\\ud8003'"),
+        (["2", 3], "task_ids must be texts .*, got 3"),
+        ([None], "task_ids must be texts .*, got None"),
+        (["2\n", "🙂", "é"], None),
+        ("234", None),
+    ],
+)
+def test_task_ids_are_texts(task_ids: Any, said: str | None) -> None:
+    class Listed(CountDown):
+        def __init__(self) -> None:
+            TextEnv.__init__(self, task_ids=task_ids)
+
+    if said is None:
+        assert Listed().task_ids == tuple(task_ids)
+    else:
+        with pytest.raises(ValueError, match=said):
+            Listed()
+
+
+@pytest.mark.parametrize(
+    ("method", "returned", "said"),
+    [
+        ("oracle_action", 1, "oracle_action of count_down returned the action 1; it must be a str"),
+        ("oracle_action", "1", None),
+        ("random_action", None, "random_action of count_down returned the action None; it must be a str"),
+        ("random_action", "1", None),
+        (
+            "constant_actions",
+            [1, 2],
+            "constant_actions of count_down returned the action 1; it must be a str",
+        ),
+        (
+            "constant_actions",
+            "12",
+            "constant_actions of count_down returned '12'; it must be a list of actions",
+        ),
+        ("constant_actions", None, "constant_actions of count_down returned None; it must be a list of"),
+        ("constant_actions", (np.str_("1"), "2"), None),
+    ],
+)
+def test_an_action_that_is_no_text_is_blamed_on_the_environment(
+    method: str, returned: Any, said: str | None
+) -> None:
+    kind = type("Acts", (CountDown,), {method: lambda self, *_: returned})
+    players = {
+        "oracle_action": [OracleAgent()],
+        "random_action": [RandomAgent()],
+        "constant_actions": [RandomAgent(), None],
+    }
+    for agent in players[method]:
+        env = kind()
+        observation, info = env.reset(seed=0)
+
+        def act(agent: Any = agent, env: Any = env, observation: str = observation, info: Any = info) -> str:
+            if agent is None:
+                return search_constant(env).action
+            return str(asyncio.run(agent.begin(env, 0).act(observation, info)).text)
+
+        if said is None:
+            assert act() in ("1", "2")
+        else:
+            with pytest.raises(NlacBenchError, match=said):
+                act()
 
 
 def test_step_outside_an_episode_is_refused() -> None:

@@ -1,5 +1,6 @@
 """Checks episodes: spaces, seeding, ``info``, ends, tasks."""
 
+import functools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_args
@@ -18,6 +19,7 @@ from nlac_bench.envs.conformance.play import (
     episode,
     named,
     next_action,
+    oracle_action,
     play,
     require,
     same,
@@ -118,7 +120,8 @@ def _info(subject: CheckedEnv) -> str:
         env = made.unwrapped
         for task_id in sampled_tasks(env):
             rng = np.random.default_rng(0)
-            for act in (lambda rng=rng: env.random_action(rng), env.oracle_action)[: 1 + env.has_oracle]:
+            acts = (functools.partial(next_action, env, rng), functools.partial(oracle_action, env))
+            for act in acts[: 1 + env.has_oracle]:
                 _, info = env.reset(seed=0, options={"task_id": task_id})
                 for key, kind in RESET_KEYS.items():
                     require(
@@ -193,7 +196,7 @@ def _hidden_gold(subject: CheckedEnv) -> str:
         for task_id in sampled_tasks(env):
             _, info = env.reset(seed=0, options={"task_id": task_id})
             for _ in range(MAX_EPISODE_STEPS):
-                action = env.oracle_action().strip()
+                action = oracle_action(env).strip()
                 for kind, text in _keys_and_texts({k: v for k, v in info.items() if k != "tools"}):
                     if kind == "key":
                         require(
@@ -218,7 +221,7 @@ def _ends(subject: CheckedEnv) -> str:
             env.reset(seed=seed)
             rng = np.random.default_rng(seed)
             for _ in range(env.max_steps):
-                _, _, terminated, truncated, _ = env.step(env.random_action(rng))
+                _, _, terminated, truncated, _ = env.step(next_action(env, rng))
                 require(
                     truncated is False,
                     "truncated is reserved for cuts by the harness; end an episode with terminated",
@@ -282,7 +285,7 @@ def _oracle(subject: CheckedEnv) -> str:
             env.reset(seed=0, options={"task_id": task_id})
             info: Info = {}
             for _ in range(env.max_steps):
-                info = env.step(env.oracle_action())[4]
+                info = env.step(oracle_action(env))[4]
                 if "success" in info:
                     break
             require(info.get("success"), f"the oracle fails task {task_id!r}: {info.get('end_reason')}")

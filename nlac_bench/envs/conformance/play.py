@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from nlac_bench.envs.returned import check_action
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.json_values import json_value
 from nlac_bench.types import Info
@@ -106,11 +107,16 @@ def _text_keys(value: object) -> object:
     return [_text_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
+def oracle_action(env: TextEnv) -> str:
+    """Return the oracle's action."""
+    return check_action(env.oracle_action(), "oracle_action", env.name)
+
+
 def next_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:
     """Return a well-formed action, drawn only with ``rng``."""
     inner = env.unwrapped
     if isinstance(inner, TextEnv):
-        return inner.random_action(rng)
+        return check_action(inner.random_action(rng), "random_action", inner.name)
     inner.action_space.seed(int(rng.integers(2**31)))
     return inner.action_space.sample()
 

@@ -11,7 +11,7 @@ import numpy as np
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.env_string import join
 from nlac_bench.envs.foreign import named
-from nlac_bench.envs.returned import check_info, check_observation, check_step
+from nlac_bench.envs.returned import check_action, check_info, check_observation, check_step
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.model_defaults import is_tiny
@@ -86,7 +86,10 @@ def _sample_episode(env: Any, task: str) -> Sampled:
     episode = Episode(env.name, task, 0, 0, observation, info=stored_info(info))
     ended, rng = False, np.random.default_rng(0)
     while not ended and len(episode.turns) < MAX_STEPS:
-        action = env.oracle_action() if env.has_oracle else env.random_action(rng)
+        if env.has_oracle:
+            action = check_action(env.oracle_action(), "oracle_action", env.name)
+        else:
+            action = check_action(env.random_action(rng), "random_action", env.name)
         observation, reward, terminated, truncated, info = env.step(action)
         check_step(observation, reward, terminated, truncated, info)
         ended = terminated or truncated
