@@ -132,7 +132,7 @@ def test_a_users_module_that_fails_is_told_from_one_that_does_not_exist(
 )
 def test_max_steps_is_a_positive_int(limit: Any, holds: bool) -> None:
     kind = type("Limited", (CountDown,), {"max_steps": limit})
-    gymnasium.register("nlac_bench_test/Limited-v0", kind)
+    gymnasium.register("nlac_bench_test/Limited-v0", kind)  # type: ignore[arg-type]
     try:
         if holds:
             assert registry.make_text_env("nlac_bench_test/Limited-v0").max_steps == limit

@@ -147,25 +147,20 @@ def test_an_action_that_is_no_text_is_blamed_on_the_environment(
     method: str, returned: Any, said: str | None
 ) -> None:
     kind = type("Acts", (CountDown,), {method: lambda self, *_: returned})
-    players = {
-        "oracle_action": [OracleAgent()],
-        "random_action": [RandomAgent()],
-        "constant_actions": [RandomAgent(), None],
-    }
-    for agent in players[method]:
+    agent = OracleAgent() if method == "oracle_action" else RandomAgent()
+
+    async def first_action() -> str:
         env = kind()
-        observation, info = env.reset(seed=0)
+        return (await agent.begin(env, 0).act(*env.reset(seed=0))).text
 
-        def act(agent: Any = agent, env: Any = env, observation: str = observation, info: Any = info) -> str:
-            if agent is None:
-                return search_constant(env).action
-            return str(asyncio.run(agent.begin(env, 0).act(observation, info)).text)
-
-        if said is None:
-            assert act() in ("1", "2")
-        else:
-            with pytest.raises(NlacBenchError, match=said):
-                act()
+    if said is None:
+        assert asyncio.run(first_action()) in ("1", "2")
+        return
+    with pytest.raises(NlacBenchError, match=said):
+        asyncio.run(first_action())
+    if method == "constant_actions":
+        with pytest.raises(NlacBenchError, match=said):
+            search_constant(kind())
 
 
 def test_step_outside_an_episode_is_refused() -> None:
