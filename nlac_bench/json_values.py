@@ -23,7 +23,7 @@ def json_value(value: Any, where: str, depth: int = 0) -> Any:
         EpisodeFormatError: JSON has no type for a value; the message says where it is.
     """
     if depth > MAX_DEPTH:
-        raise EpisodeFormatError(f"{where[:80]} is nested more than {MAX_DEPTH} deep")
+        raise EpisodeFormatError(f"{where.lstrip('.')[:80]} is nested more than {MAX_DEPTH} deep")
     if isinstance(value, int):
         return _written(value, where)
     if value is None or isinstance(value, str):

@@ -89,6 +89,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     Raises:
         UnknownIdError: ``reset`` with a ``task_id`` that this split does not have.
+        TypeError: ``_respond`` returned no ``Outcome``.
         ValueError: ``_respond`` returned a reward that is no finite number, or an unknown ``end_reason``.
         EnvInfraError: a simulator, oracle or grader could not be reached; such an episode is never scored.
         gymnasium.error.ResetNeeded: ``step`` before ``reset`` or after the end.
@@ -324,6 +325,8 @@ class TextEnv(gymnasium.Env[str, str]):
             outcome = await self._respond(action)
         else:
             outcome = self._invalid(problem)
+        if not isinstance(outcome, Outcome):
+            raise TypeError(f"_respond of {self.name} returned {outcome!r:.80}; it must be an Outcome")
         reward = check_reward(outcome.reward)
         if outcome.end_reason not in (None, *END_REASONS):
             raise ValueError(

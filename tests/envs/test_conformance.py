@@ -114,7 +114,12 @@ def test_an_environment_of_ones_own_conforms() -> None:
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    assert not failed(check(NumpyNumbers))
+    class NumpyBools(Foreign):
+        def step(self, action: str) -> Any:
+            observation, reward, *ends, info = super().step(action)
+            return np.str_(observation), np.float64(reward), *map(np.bool_, ends), info
+
+    assert not failed(check(NumpyNumbers)) and not failed(check(NumpyBools))
 
 
 class NumberActions(Guess):
@@ -203,6 +208,12 @@ class Truncates(Guess):
     async def astep(self, action: str) -> Any:
         observation, reward, terminated, _, info = await super().astep(action)
         return observation, reward, terminated, terminated, info
+
+
+class TruncatesAtOnce(Guess):
+    async def astep(self, action: str) -> Any:
+        observation, reward, terminated, _, info = await super().astep(action)
+        return observation, reward, terminated, np.True_, info
 
 
 class NeverEnds(Guess):
@@ -297,6 +308,7 @@ class RendersNothing(Guess):
     ("env_class", "name", "message"),
     [
         (NumberActions, "spaces", "not a text space"),
+        (TruncatesAtOnce, "gymnasium check_env", "truncates after 1 step"),
         (ForgetsInfo, "gymnasium check_env", ""),
         (OwnRandomness, "seeding", "seed 0 in two environments"),
         (UsesGlobalRandom, "global random state", "changes global random state"),

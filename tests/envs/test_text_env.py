@@ -163,6 +163,18 @@ def test_an_action_that_is_no_text_is_blamed_on_the_environment(
             search_constant(kind())
 
 
+def test_an_outcome_is_an_outcome() -> None:
+    class Forgets(CountDown):
+        async def _respond(self, action: str) -> Outcome:
+            return None  # type: ignore[return-value]
+
+    env = Forgets()
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match="_respond of count_down returned None; it must be an Outcome"):
+        env.step("1")
+    assert env.step(3)[4]["action_kind"] == "invalid"  # type: ignore[arg-type]
+
+
 def test_step_outside_an_episode_is_refused() -> None:
     env = CountDown()
     with pytest.raises(ResetNeeded):

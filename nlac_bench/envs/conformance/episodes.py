@@ -3,7 +3,7 @@
 import functools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import gymnasium
 import numpy as np
@@ -74,8 +74,15 @@ def _spaces(subject: CheckedEnv) -> str:
 @named("gymnasium check_env")
 def _check_env(subject: CheckedEnv) -> str:
     with subject.env() as env:
-        check_env(env.unwrapped, skip_render_check=True)
+        check_env(_PythonBools(env.unwrapped), skip_render_check=True)
     return ""
+
+
+class _PythonBools(gymnasium.Wrapper[str, str, str, str]):
+    """Gives Gymnasium's checker, which compares with ``is False``, Python's bools for those of numpy."""
+
+    def step(self, action: str) -> Any:
+        return tuple(bool(each) if isinstance(each, np.bool_) else each for each in self.env.step(action))
 
 
 @named("seeding")
