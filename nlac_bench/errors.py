@@ -56,3 +56,7 @@ class UnknownIdError(NlacBenchError, KeyError):
 
 class ConfigError(NlacBenchError):
     """A setting has an unknown name or an invalid value."""
+
+
+class EpisodeFormatError(NlacBenchError):
+    """An episode cannot be written as JSON, or a line does not contain an episode."""

@@ -134,7 +134,11 @@ def explain_unknown(name: str, model: type[BaseModel]) -> str:
 def bounds(field: FieldInfo) -> str:
     """Return the bounds of ``field`` in words, such as ``at least 0 and at most 1``; empty without bounds."""
     limits = [(getattr(limit, key, None), word) for key, word in _BOUNDS for limit in field.metadata]
-    return " and ".join(f"{word} {limit:g}" for limit, word in limits if limit is not None)
+    return " and ".join(
+        f"{word} {limit if isinstance(limit, int) else format(limit, 'g')}"
+        for limit, word in limits
+        if limit is not None
+    )
 
 
 def _name(kind: Any) -> str:

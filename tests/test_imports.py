@@ -28,6 +28,7 @@ SEEN_BY_ALL = {
     "redaction",
     "files",
     "untrusted",
+    "json_values",
     "visible",
     "thoughts",
 }
@@ -68,6 +69,7 @@ def test_modules_that_all_packages_import_do_not_import_packages() -> None:
             "redaction",
             "secret_forms",
             "thoughts",
+            "untrusted",
         }
 
 

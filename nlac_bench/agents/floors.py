@@ -3,11 +3,12 @@
 A score is meaningful only if it exceeds that of policies that hand over at once, say nothing or act randomly.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from nlac_bench.envs.returned import check_action, check_actions
 from nlac_bench.envs.text_env import CopyKind, TextEnv
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.rollout.agent import Actor, Agent
@@ -55,7 +56,7 @@ class _RandomActor:
     rng: np.random.Generator
 
     async def act(self, observation: str, info: Info) -> Turn:
-        return Turn(text=self.env.random_action(self.rng))
+        return Turn(text=check_action(self.env.random_action(self.rng), "random_action", self.env.name))
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class _OracleActor:
     env: TextEnv
 
     async def act(self, observation: str, info: Info) -> Turn:
-        return Turn(text=self.env.oracle_action())
+        return Turn(text=check_action(self.env.oracle_action(), "oracle_action", self.env.name))
 
 
 def search_constant(train_env: TextEnv, tasks: int = 100, seed: int = 0) -> Constant:
@@ -120,8 +121,9 @@ def search_constant(train_env: TextEnv, tasks: int = 100, seed: int = 0) -> Cons
 
     Raises:
         UnknownIdError: the environment has no candidates.
+        NlacBenchError: a candidate is not a text.
     """
-    candidates: Sequence[str] = train_env.constant_actions()
+    candidates = check_actions(train_env.constant_actions(), train_env.name)
     if not candidates:
         raise UnknownIdError(
             f"the agent 'constant' cannot play {train_env.name}: its constant_actions() is empty"

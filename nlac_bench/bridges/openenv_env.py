@@ -14,7 +14,7 @@ from nlac_bench.bridges.openenv_session import (
     described_server,
 )
 from nlac_bench.bridges.require import require
-from nlac_bench.envs.adapter import EPISODES, MAX_INVALID, UNLIMITED
+from nlac_bench.envs.adapter import EPISODES, MAX_INVALID, MAX_STEPS
 from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.prompts.services import checked_url
 from nlac_bench.envs.text_env import ActionKind, EndReason, Outcome, TextEnv
@@ -114,7 +114,7 @@ class OpenEnvEnv(TextEnv):
         else:
             first = sum(EPISODES[each] for each in self.splits[: self.splits.index(split)])
             task_ids = [f"seed-{seed}" for seed in range(first, first + EPISODES[split])]
-        self.max_steps = UNLIMITED
+        self.max_steps, self._states_limit = MAX_STEPS, False
         self._field = _text_field(self._server.schema)
         self._seed: int | None = None
         source = DataSource("custom", self._server.sha256)
@@ -173,7 +173,8 @@ class OpenEnvEnv(TextEnv):
             await session.close()
             raise EnvInfraError(f"{self._server.url}: task {task_id} is done before the first action")
         limit = metadata.get("max_steps")
-        self.max_steps = limit if type(limit) is int and 0 < limit < UNLIMITED else UNLIMITED
+        stated = limit if type(limit) is int and limit > 0 else None
+        self.max_steps, self._states_limit = stated or MAX_STEPS, stated is not None
         messages = _messages(observation.get("messages"))
         rules = [each["content"] for each in messages if each["role"] == "system"]
         prompt = metadata.get("system_prompt")
@@ -288,7 +289,7 @@ class OpenEnvEnv(TextEnv):
         """Count an invalid action, which the server has not seen; too many end an episode without a limit."""
         outcome = super()._invalid(problem)
         self._state.invalid += 1
-        if self.max_steps == UNLIMITED and self._state.invalid >= MAX_INVALID:
+        if not self._states_limit and self._state.invalid >= MAX_INVALID:
             outcome.end_reason = "failure"
         return outcome
 

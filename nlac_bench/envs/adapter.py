@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.foreign import named
-from nlac_bench.envs.returned import check_info, check_step
+from nlac_bench.envs.returned import check_action, check_actions, check_info, check_observation, check_step
 from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Info, StepResult
@@ -21,8 +21,8 @@ EPISODES = {"test": 100, "train": 1_000}
 """Default number of tasks of each split."""
 MAX_EPISODES = 1_000_000
 """Maximal number of tasks; they are listed when the environment is made."""
-UNLIMITED = 10**9
-"""``max_steps`` of an environment that does not state a limit."""
+MAX_STEPS = 1_000
+"""Number of steps after which an episode is truncated in an environment that states no limit."""
 MAX_INVALID = 10
 """Number of invalid actions after which an episode is truncated, since it may have no limit."""
 PROBE_STEPS = 1_000
@@ -68,6 +68,8 @@ class PlainEnv(TextEnv):
     - An exception that ``step`` raises on an action outside the action space makes the action invalid: a
       counted step with a message; the tenth one truncates the episode. On an action inside the space the
       exception is the environment's own bug and is raised.
+    - The limit of steps is ``max_episode_steps`` of the environment's registration. Without it an episode is
+      truncated after ``MAX_STEPS`` steps, so that every episode ends.
     - ``fork()`` copies the environment with ``copy.deepcopy``.
     - There is no oracle action. ``random_action(rng)`` and ``constant_actions()`` of the environment are used
       if it defines them; by default random actions are samples of the action space.
@@ -98,7 +100,11 @@ class PlainEnv(TextEnv):
         )
         self.name = name  # type: ignore[misc]  # of the instance: one class wraps many environments
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self.max_steps = (env.spec.max_episode_steps if env.spec else None) or UNLIMITED
+        stated = env.spec.max_episode_steps if env.spec else None
+        self.max_steps = stated or MAX_STEPS
+        self.cut = False
+        """Whether the episode was truncated after ``MAX_STEPS``, since the environment states no limit."""
+        self._states_limit = bool(stated)
         self._state: _Copied = _Copied(env)
         self._policy = rules(own_docstring(type(env.unwrapped), gymnasium.Env))
         self._seed: int | None = None
@@ -112,7 +118,7 @@ class PlainEnv(TextEnv):
 
     async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset the wrapped environment; its ``info`` is added to that of every ``TextEnv``."""
-        self._seed, self._invalid_actions = seed, 0
+        self._seed, self._invalid_actions, self.cut = seed, 0, False
         observation, info = await super().areset(seed=seed, options=options)
         return observation, {**info, **self._first_info}
 
@@ -121,9 +127,10 @@ class PlainEnv(TextEnv):
         if self.split == "train":
             seed = int.from_bytes(sha256(task_id.encode()).digest()[:4], "big") // 2
         observation, self._first_info = self.wrapped.reset(seed=seed)
+        check_observation(observation)
         check_info(self._first_info)
         self._policy = self._first_info.get("policy", self._policy)
-        return self._text(observation)
+        return observation
 
     async def astep(self, action: str) -> StepResult:
         """Step the wrapped environment; ``terminated`` and ``truncated`` are its own."""
@@ -140,11 +147,14 @@ class PlainEnv(TextEnv):
             kind, observation = "invalid", f"Invalid action: {error}"
             reward, terminated, truncated = 0.0, False, self._invalid_actions >= MAX_INVALID
             info = {"error": f"{type(error).__name__}: {error}"}
-        check_step(terminated, truncated, info)
-        self._ended = terminated or truncated
+        check_step(observation, reward, terminated, truncated, info)
+        ended = terminated or truncated
+        self.cut = not (ended or self._states_limit) and self._steps >= self.max_steps
+        truncated = truncated or self.cut
+        self._ended = ended or self.cut
         self._conversation += [
             {"role": "assistant", "content": action},
-            {"role": "user", "content": self._text(observation)},
+            {"role": "user", "content": observation},
         ]
         return observation, float(reward), terminated, truncated, {"action_kind": kind, **info}
 
@@ -176,7 +186,7 @@ class PlainEnv(TextEnv):
         if own is not None:
             with named(f"random_action of {self.name}"):
                 action = own(rng)
-            return self._action(action, "random_action")
+            return check_action(action, "random_action", self.name)
         self.action_space.seed(int(rng.integers(2**31)))
         return self.action_space.sample()
 
@@ -189,8 +199,7 @@ class PlainEnv(TextEnv):
         own = self._own("constant_actions")
         if own is not None:
             with named(f"constant_actions of {self.name}"):
-                actions = list(own())
-            return tuple(self._action(action, "constant_actions") for action in actions)
+                return check_actions(own(), self.name)
         if self._own("random_action") is None:
             return ()
         with named(f"{self.name}: an episode whose random actions the floor 'constant' tries"):
@@ -204,20 +213,6 @@ class PlainEnv(TextEnv):
         """Return a method of the wrapped environment; None if it has none of that name."""
         own = getattr(self.wrapped.unwrapped, method, None)
         return own if callable(own) else None
-
-    def _action(self, action: object, method: str) -> str:
-        if not isinstance(action, str):
-            raise NlacBenchError(
-                f"{method} of {self.name} returned the action {action!r:.80}; it must be a str"
-            )
-        return str(action)
-
-    def _text(self, observation: object) -> str:
-        if not isinstance(observation, str):
-            raise NlacBenchError(
-                f"{self.name} returned an observation of type {type(observation).__name__}; it must be a str"
-            )
-        return observation
 
 
 def check_trainable(env: PlainEnv) -> None:

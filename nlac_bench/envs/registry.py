@@ -100,9 +100,15 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
 
 
 def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[str, str]:
-    """Make the environment of ``entry``; raises the errors of ``make``."""
+    """Make the environment of ``entry``.
+
+    Raises:
+        NlacBenchError: as ``make``, or the ``max_steps`` of a ``TextEnv`` is not an int of at least 1.
+    """
+    from nlac_bench.envs.text_env import TextEnv
+
     try:
-        return entry.make(**arguments)
+        env = entry.make(**arguments)
     except (NlacBenchError, GymnasiumError, ValueError, OSError, *SIGNALS):
         raise
     except TypeError as error:
@@ -115,6 +121,13 @@ def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[
         raise EnvArgumentsError(f"{entry.name} {_cannot_be_made(arguments, cause)}") from error
     except BaseException as error:
         raise ForeignCodeError(f"{entry.name} {_cannot_be_made(arguments, described(error))}") from error
+    if isinstance(env.unwrapped, TextEnv):
+        limit = getattr(env.unwrapped, "max_steps", None)
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            raise NlacBenchError(
+                f"{entry.name} has max_steps = {limit!r:.80}; set it to an int of at least 1 in the class"
+            )
+    return env
 
 
 _UNKNOWN_ARGUMENT = re.compile(r"__init__\(\) got an unexpected keyword argument '(\w+)'")

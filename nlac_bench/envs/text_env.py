@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar, get_args
 
 import gymnasium
 import numpy as np
@@ -15,6 +15,7 @@ from gymnasium.error import ResetNeeded
 from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.episode_guard import EpisodeGuard
+from nlac_bench.envs.returned import check_action, check_actions, check_reward
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.envs.waiting import run_in_background, run_without_waiting
 from nlac_bench.errors import UnknownIdError
@@ -24,6 +25,7 @@ ActionKind: TypeAlias = Literal["message", "tool", "invalid"]
 EndReason: TypeAlias = Literal[
     "success", "failure", "max_steps", "user_stop", "agent_stop", "context_overflow"
 ]
+END_REASONS: tuple[EndReason, ...] = get_args(EndReason)
 
 MAX_ACTION_CHARS = 100_000
 """A longer action is a counted invalid step, so that the time to parse an action is bounded."""
@@ -87,6 +89,8 @@ class TextEnv(gymnasium.Env[str, str]):
 
     Raises:
         UnknownIdError: ``reset`` with a ``task_id`` that this split does not have.
+        TypeError: ``_respond`` returned no ``Outcome``.
+        ValueError: ``_respond`` returned a reward that is no finite number, or an unknown ``end_reason``.
         EnvInfraError: a simulator, oracle or grader could not be reached; such an episode is never scored.
         gymnasium.error.ResetNeeded: ``step`` before ``reset`` or after the end.
         NlacBenchError: two threads play at the same time, so that one would act in the other's episode.
@@ -131,13 +135,19 @@ class TextEnv(gymnasium.Env[str, str]):
             raise ValueError(f"{type(self).__name__}: there is no task to play in split {split!r}")
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
+        self.task_ids = tuple(task_ids)
+        for task_id in self.task_ids:
+            if not isinstance(task_id, str) or not _is_unicode(task_id):
+                raise ValueError(
+                    f"{type(self).__name__}: task_ids must be texts without lone surrogates, got "
+                    f"{task_id!r:.80}"
+                )
         self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
         # Larger than MAX_ACTION_CHARS, so that an action that is too long reaches the environment and becomes
         # a counted step with a message, and is not rejected by a check of the space.
         self.action_space = UnicodeText(100_000_000)
         self.render_mode = render_mode
         self.split = split
-        self.task_ids = tuple(task_ids)
         self.source = source or DataSource("custom", sha256("\n".join(self.task_ids).encode()).hexdigest())
         self._task_index = {task_id: i for i, task_id in enumerate(self.task_ids)}
         self._state: Any = None
@@ -171,7 +181,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
         By default it is one of ``constant_actions()``.
         """
-        candidates = self.constant_actions() or ("yes", "no")
+        candidates = check_actions(self.constant_actions(), self.name) or ("yes", "no")
         return candidates[int(rng.integers(len(candidates)))]
 
     def constant_actions(self) -> Sequence[str]:
@@ -191,7 +201,7 @@ class TextEnv(gymnasium.Env[str, str]):
         actions = []
         for seed in range(DRAWN_ACTIONS):
             env.reset(seed=seed)
-            actions.append(env.random_action(rng))
+            actions.append(check_action(env.random_action(rng), "random_action", self.name))
         env._ended = True  # the next step needs a reset, as before
         return tuple(dict.fromkeys(actions))
 
@@ -315,6 +325,14 @@ class TextEnv(gymnasium.Env[str, str]):
             outcome = await self._respond(action)
         else:
             outcome = self._invalid(problem)
+        if not isinstance(outcome, Outcome):
+            raise TypeError(f"_respond of {self.name} returned {outcome!r:.80}; it must be an Outcome")
+        reward = check_reward(outcome.reward)
+        if outcome.end_reason not in (None, *END_REASONS):
+            raise ValueError(
+                f"{self.name} returned the end_reason {outcome.end_reason!r:.80}; it must be None or one of "
+                f"{', '.join(END_REASONS)}"
+            )
         if outcome.end_reason is None and self._steps >= self.max_steps:
             outcome = self._out_of_steps(outcome)
         self._ended = outcome.end_reason is not None
@@ -337,7 +355,7 @@ class TextEnv(gymnasium.Env[str, str]):
             info["success"] = outcome.success
             info["reward_parts"] = outcome.reward_parts
             info["end_reason"] = outcome.end_reason
-        return outcome.observation, float(outcome.reward), self._ended, False, info
+        return outcome.observation, reward, self._ended, False, info
 
     def render(self) -> str | None:
         """Return the conversation so far as text, in render mode ``ansi``."""
@@ -380,9 +398,17 @@ def _unusable(action: object) -> str | None:
         return f"Invalid action: it must be a string, not {type(action).__name__}."
     if len(action) > MAX_ACTION_CHARS:
         return f"Invalid action: {len(action):,} characters; at most {MAX_ACTION_CHARS:,} are read."
-    if not action.isascii():
-        try:
-            action.encode("utf-8")
-        except UnicodeEncodeError:
-            return "Invalid action: it holds lone surrogates, which are not valid Unicode text."
+    if not _is_unicode(action):
+        return "Invalid action: it holds lone surrogates, which are not valid Unicode text."
     return None
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether ``text`` holds no lone surrogates."""
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,7 +1,6 @@
 """The driver: plays many episodes at the same time on one event loop, within budgets."""
 
 import asyncio
-import math
 import time
 import traceback
 from collections import deque
@@ -265,7 +264,7 @@ class Driver:
         episode.first_observation = observation
         if not episode.task_id:
             episode.task_id = str(info.get("task_id", spec.seed))
-        episode.info = {key: value for key, value in info.items() if key not in _HEAVY}
+        episode.info = stored_info(info)
         actor = begun(self.agent, player.unwrapped, spec.seed)
         total = Usage()
         while True:
@@ -291,13 +290,8 @@ class Driver:
             except asyncio.CancelledError as cancelled:
                 cancelled.add_note(_IN_STEP)
                 raise
-            check_observation(observation)
-            check_step(terminated, truncated, info)
+            check_step(observation, reward, terminated, truncated, info)
             turn.observation, turn.reward = observation, float(reward)
-            if not math.isfinite(turn.reward):
-                raise ValueError(
-                    f"the environment returned the reward {turn.reward}; it must be a finite number"
-                )
             for role, counts in info.get("usage", {}).items():
                 usage = bounded(Usage(**counts), f"environment {spec.env}")
                 total = total + usage
@@ -305,7 +299,7 @@ class Driver:
             if terminated or truncated:
                 _end(episode, turn, info, terminated, truncated)
                 return
-            turn.info.update((key, value) for key, value in info.items() if key not in _HEAVY)
+            turn.info.update(stored_info(info))
             reached = self.spent.exceeded(self.run_limits)
             if reached is not None:
                 self.abort(f"run_{reached}")
@@ -337,12 +331,17 @@ def _ends_this_task(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
+def stored_info(info: Info) -> Info:
+    """Return the part of an environment's ``info`` that is stored with an episode."""
+    return {key: value for key, value in info.items() if key not in _HEAVY}
+
+
 def _end(episode: Episode, turn: Turn, info: Info, terminated: bool, truncated: bool) -> None:
     episode.terminated, episode.truncated = terminated, truncated
     success = info.get("success")
     episode.success = None if success is None else bool(success)
     episode.end_reason = str(info.get("end_reason") or ("terminated" if terminated else "truncated"))
-    last = {key: value for key, value in info.items() if key not in (*_HEAVY, "success", "end_reason")}
+    last = {key: value for key, value in stored_info(info).items() if key not in ("success", "end_reason")}
     turn.info.update(last)
     if "reward_parts" in last:
         episode.info["reward_parts"] = last["reward_parts"]

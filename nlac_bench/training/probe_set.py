@@ -8,8 +8,9 @@ import numpy as np
 
 from nlac_bench.agents.algorithm import ReadsStates
 from nlac_bench.agents.roles.transition import Transition
+from nlac_bench.errors import EpisodeFormatError
 from nlac_bench.harness.runs.critiques import PROBE_SET, PROBES
-from nlac_bench.harness.runs.episode_json import EpisodeFormatError, episode_from_row, episode_line
+from nlac_bench.harness.runs.episode_json import episode_from_row, episode_line
 from nlac_bench.harness.runs.iteration_log import IterationLog
 from nlac_bench.harness.runs.lines import RunFolderError, read_lines, write_atomically
 from nlac_bench.redaction import redactor

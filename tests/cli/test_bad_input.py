@@ -173,6 +173,8 @@ def test_large_seeds_are_read_exactly(folder: Path) -> None:
     )
     assert call(*run, "--seed", seed).returncode == 0
     assert json.loads((folder / "run" / "config.json").read_text())["seed"] == int(seed)
+    large = call(*run, "--seed", str(2**64))
+    refused(large, "at least -9223372036854775808 and at most 18446744073709551615, got 18446744073709551616")
 
 
 def test_floors_refuses_a_negative_number_of_episodes() -> None:

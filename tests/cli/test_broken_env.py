@@ -21,6 +21,8 @@ class Broken(TextEnv):
         self._state = [task_id]
         BEGIN
         return "go"
+    def oracle_action(self):
+        return "yes"
     async def _respond(self, action):
         reward = 1.0
         RESPOND
@@ -87,7 +89,24 @@ UNUSABLE = {
     "cancels": (("RESPOND", "import asyncio; raise asyncio.CancelledError"), "CancelledError was raised"),
     "rewards NaN": (("RESPOND", "reward = float('nan')"), "reward nan"),
     "rewards infinity": (("RESPOND", "reward = float('inf')"), "reward inf"),
+    "ends with text": (
+        ("RESPOND", "return Outcome('', 1.0, 'success', 'yes')"),
+        "info['success'] must be True",
+    ),
 }
+
+
+@pytest.mark.parametrize(("broken", "reason"), UNUSABLE.values(), indirect=["broken"], ids=list(UNUSABLE))
+def test_a_dry_run_refuses_what_the_run_could_not_score(broken: str, reason: str) -> None:
+    done = call("run", "--env", broken, "--agent", "silent", "--limit", "2", "--dry-run")
+    said = {"sys.exit(5) was called": "SystemExit: 5"}.get(reason, reason.removesuffix(" was raised"))
+    assert done.returncode == 2 and done.stderr.startswith(f"error: {broken}: "), done
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("broken", [("RESPOND", "pass")], indirect=True, ids=["usable"])
+def test_a_dry_run_accepts_what_the_run_can_score(broken: str) -> None:
+    assert call("run", "--env", broken, "--agent", "silent", "--limit", "2", "--dry-run").returncode == 0
 
 
 @pytest.mark.parametrize(("broken", "reason"), UNUSABLE.values(), indirect=["broken"], ids=list(UNUSABLE))

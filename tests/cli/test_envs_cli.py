@@ -135,6 +135,7 @@ gymnasium.register("NAME-v0", Env)
             "a dict of names and finite numbers",
         ),
         ("TextUsage", "{'success': True, 'usage': 'lots'}", "info['usage'] must be a dict of roles"),
+        ("LongNumber", "{'success': True, 'n': 10 ** 5000}", "info.n is an integer of 16,610 bits"),
         ("PlainInfo", "{'success': True, 'reward_parts': {'a': 0.5}, 3: 1, ('a', 'b'): 2}", None),
     ],
 )
@@ -148,6 +149,10 @@ def test_check_refuses_what_run_cannot_store(
     (last,) = [c for c in report["checks"] if c["name"] == "a run stores an episode"]
     assert (code, report["holds"]) == ((0, True) if said is None else (1, False))
     assert last["ok"] is (said is None) and (said or "") in last["message"]
+    assert "set_int_max_str_digits" not in str(report)
+    dry = called("run", "--env", f"{name.lower()}_stored:{name}-v0", "--agent", "random", "--dry-run")
+    assert dry.exit_code == (0 if said is None else 2)
+    assert (said or "planned: 100 episodes") in " ".join(dry.output.split())
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,7 @@ def test_a_wrong_end_reason_is_answered_with_the_right_ones(tmp_path: Path, monk
     code, report = checked("won_env:Won-v0")
     (failed,) = [c for c in report["checks"] if c["name"] == "info"]
     assert code == 1
-    assert "end_reason is 'won'; it must be one of success, failure, max_steps" in failed["message"]
+    assert "end_reason 'won'; it must be None or one of success, failure, max_steps" in failed["message"]
 
 
 def test_play_watches_agents_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:

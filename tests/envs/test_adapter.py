@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from nlac_bench.agents.floors import RandomAgent, search_constant
 from nlac_bench.envs import TextEnv, registry
-from nlac_bench.envs.adapter import MAX_INVALID, PlainEnv
+from nlac_bench.envs.adapter import MAX_INVALID, MAX_STEPS, PlainEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
 from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.play import play
@@ -104,6 +104,32 @@ def test_gymnasiums_time_limit_truncates() -> None:
     assert env.step("a")[2:4] == (False, False)
     _, _, terminated, truncated, info = env.step("b")
     assert (terminated, truncated) == (False, True) and "success" not in info
+
+
+@pytest.mark.parametrize(
+    ("steps", "stated", "played", "cut"),
+    [
+        (10**9, None, MAX_STEPS, True),
+        (MAX_STEPS + 1, None, MAX_STEPS, True),
+        (MAX_STEPS, None, MAX_STEPS, False),
+        (10**9, MAX_STEPS + 5, MAX_STEPS + 5, False),
+        (MAX_STEPS + 5, MAX_STEPS + 9, MAX_STEPS + 5, False),
+    ],
+)
+def test_without_a_stated_limit_an_episode_is_truncated_after_the_default(
+    steps: int, stated: int | None, played: int, cut: bool
+) -> None:
+    wrapped = Echo(steps=steps)
+    spec = gymnasium.envs.registration.EnvSpec("nlac_bench_test/Long-v0", max_episode_steps=stated)
+    wrapped.spec = spec
+    env = PlainEnv(gymnasium.wrappers.TimeLimit(wrapped, stated) if stated else wrapped, "long")
+    for _ in range(2):
+        env.reset(seed=0)
+        ends = [env.step("nothing")[2:4] for _ in range(played)]
+        assert ends[:-1] == [(False, False)] * (played - 1)
+        assert ends[-1] == (steps == played, steps != played) and env.cut is cut
+        with pytest.raises(ResetNeeded):
+            env.step("nothing")
 
 
 def test_an_exception_on_an_action_outside_the_space_is_an_invalid_action() -> None:
@@ -245,6 +271,14 @@ class Fails(Echo):
         raise ValueError("no idea")
 
 
+class OneText(Echo):
+    def random_action(self, rng: np.random.Generator) -> int:
+        return 4
+
+    def constant_actions(self) -> str:
+        return "red"
+
+
 class Nothing(Echo):
     def random_action(self, rng: np.random.Generator) -> None:
         """Returns nothing."""
@@ -258,6 +292,7 @@ class Nothing(Echo):
     [
         (Wrong, "random_action of own failed: TypeError: .*takes 1 positional argument but 2 were given"),
         (Fails, r"random_action of own failed: ValueError: no idea \(test_adapter.py, line"),
+        (OneText, "returned (the action 4; it must be a str|'red'; it must be a list of actions)"),
         (Nothing, "_actions? of own returned the action None; it must be a str"),
     ],
 )

@@ -1,5 +1,6 @@
 """The conformance suite: every built-in environment passes it, and each of its checks can fail."""
 
+import functools
 import os
 import random
 import re
@@ -12,7 +13,8 @@ import pytest
 from gymnasium.spaces import Discrete, Text
 
 from nlac_bench.envs import Outcome, TextEnv, conformance, registry
-from nlac_bench.envs.conformance import CHECKS, CheckResult, check
+from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.conformance import CHECKS, CheckResult, advise, check
 from nlac_bench.envs.conformance.play import CheckedEnv
 from nlac_bench.envs.docstring import own_docstring, sections
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
@@ -111,6 +113,15 @@ def test_an_environment_of_ones_own_conforms() -> None:
     assert [result.name for result in results if result.passed is None] == ["make_vec"]  # it has no id
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    class NumpyBools(Foreign):
+        def step(self, action: str) -> Any:
+            observation, reward, *ends, info = super().step(action)
+            return np.str_(observation), np.float64(reward), *map(np.bool_, ends), info
+
+    assert not failed(check(NumpyNumbers)) and not failed(check(NumpyBools))
+
+
 class NumberActions(Guess):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -150,7 +161,29 @@ class LacksAKey(Guess):
 class InfoIsNotJson(Guess):
     async def _respond(self, action: str) -> Outcome:
         outcome = await super()._respond(action)
-        outcome.extra["heard"] = float("nan")
+        outcome.extra["heard"] = [open]
+        return outcome
+
+
+class NumpyNumbers(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        outcome = await super()._respond(action)
+        outcome.reward, outcome.success = np.float32(outcome.reward), np.bool_(outcome.success)  # type: ignore[assignment]
+        outcome.extra |= {"seen": np.arange(2), "heard": np.float64(0.5)}
+        return outcome
+
+
+class TextReward(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        outcome = await super()._respond(action)
+        outcome.reward = "1"  # type: ignore[assignment]
+        return outcome
+
+
+class OwnEndReason(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        outcome = await super()._respond(action)
+        outcome.end_reason = outcome.end_reason and "won"  # type: ignore[assignment]
         return outcome
 
 
@@ -175,6 +208,12 @@ class Truncates(Guess):
     async def astep(self, action: str) -> Any:
         observation, reward, terminated, _, info = await super().astep(action)
         return observation, reward, terminated, terminated, info
+
+
+class TruncatesAtOnce(Guess):
+    async def astep(self, action: str) -> Any:
+        observation, reward, terminated, _, info = await super().astep(action)
+        return observation, reward, terminated, np.True_, info
 
 
 class NeverEnds(Guess):
@@ -269,12 +308,15 @@ class RendersNothing(Guess):
     ("env_class", "name", "message"),
     [
         (NumberActions, "spaces", "not a text space"),
+        (TruncatesAtOnce, "gymnasium check_env", "truncates after 1 step"),
         (ForgetsInfo, "gymnasium check_env", ""),
         (OwnRandomness, "seeding", "seed 0 in two environments"),
         (UsesGlobalRandom, "global random state", "changes global random state"),
         (SeedsGlobalRandom, "global random state", "changes global random state"),
         (LacksAKey, "info", "data_sha256"),
-        (InfoIsNotJson, "info", "not JSON compliant"),
+        (InfoIsNotJson, "info", "info.heard[0] is a builtin_function_or_method, which JSON cannot store"),
+        (TextReward, "info", "returned the reward '1'; it must be a finite number"),
+        (OwnEndReason, "info", "returned the end_reason 'won'; it must be None or one of success, failure"),
         (TellsGold, "gold answers stay hidden", "has the key 'gold'"),
         (QuotesGold, "gold answers stay hidden", "contains the oracle's action"),
         (Truncates, "ends", "reserved for cuts by the harness"),
@@ -402,6 +444,50 @@ def test_values_of_a_wrong_type_are_refused(
     found = checked(["seeding", "info"], monkeypatch, ended, info)
     assert found["info"].passed is (said is None) and (said or "") in found["info"].detail
     assert said is not None or found["seeding"].passed
+
+
+class Endless(Foreign):
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        return "on", 0.0, False, False, {}
+
+
+def test_an_episode_that_never_ends_is_a_warning_and_a_short_one_is_none() -> None:
+    (warning,) = [each for each in advise(Endless) if "did not end within 1,000 steps" in each]
+    assert "max_episode_steps" in warning and "--max-turns" in warning
+    assert not [each for each in advise(Foreign) if "did not end" in each]
+    limited = functools.partial(gymnasium.wrappers.TimeLimit, max_episode_steps=7)
+    assert not [each for each in advise(lambda **_: limited(Endless())) if "did not end" in each]
+
+
+@pytest.mark.parametrize(
+    ("reward", "said"),
+    [
+        (np.float32(0.5), None),
+        (np.int64(1), None),
+        (True, None),
+        ("1", "returned the reward '1'; it must be a finite number"),
+        (b"1", "the reward b'1'; it"),
+        (None, "the reward None; it"),
+        (float("-inf"), "the reward -inf; it"),
+        pytest.param(10**5000, "the reward int with too many digits to be shown; it", id="long"),
+    ],
+)
+def test_a_reward_is_a_finite_number(reward: Any, said: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Rewards(Foreign):
+        def step(self, action: str) -> Any:
+            observation, _, *rest = super().step(action)
+            return observation, reward, *rest
+
+    monkeypatch.setattr(conformance, "CHECKS", {"info": CHECKS["info"]})
+    (result,) = check(Rewards)
+    assert result.passed is (said is None) and (said or "") in result.detail
+    adapted = PlainEnv(Rewards(), "rewards")
+    adapted.reset(seed=0)
+    if said is None:
+        assert adapted.step("a")[1] == float(reward)
+    else:
+        with pytest.raises(ValueError, match=re.escape(said)):
+            adapted.step("a")
 
 
 NESTED: dict[str, Any] = {}

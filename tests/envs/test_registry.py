@@ -5,6 +5,7 @@ import itertools
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from nlac_bench import installed
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import parse
-from nlac_bench.errors import UnknownIdError
+from nlac_bench.errors import NlacBenchError, UnknownIdError
 from tests.envs.count_down import CountDown
 
 ROOT = Path(__file__).parents[2]
@@ -123,3 +124,22 @@ def test_a_users_module_that_fails_is_told_from_one_that_does_not_exist(
     with pytest.raises(UnknownIdError, match=said.replace("{module}", module)) as caught:
         registry.find(f"{module}:Plain-v0")
     assert ("no environment is named" in str(caught.value)) == ("cannot be imported" not in said)
+
+
+@pytest.mark.parametrize(
+    ("limit", "holds"),
+    [(1, True), (8, True), (0, False), ("8", False), (8.0, False), (True, False), (None, False)],
+)
+def test_max_steps_is_a_positive_int(limit: Any, holds: bool) -> None:
+    kind = type("Limited", (CountDown,), {"max_steps": limit})
+    gymnasium.register("nlac_bench_test/Limited-v0", kind)  # type: ignore[arg-type]
+    try:
+        if holds:
+            assert registry.make_text_env("nlac_bench_test/Limited-v0").max_steps == limit
+        else:
+            with pytest.raises(
+                NlacBenchError, match=f"Limited-v0 has max_steps = {limit!r}; set it to an int"
+            ):
+                registry.make_text_env("nlac_bench_test/Limited-v0")
+    finally:
+        del gymnasium.registry["nlac_bench_test/Limited-v0"]

@@ -2,9 +2,11 @@
 
 import asyncio
 import copy
+import dataclasses
 import json
 import pickle
 import threading
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,8 +17,10 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlac_bench.envs.text_env import MAX_ACTION_CHARS
-from nlac_bench.errors import UnknownIdError
+from nlac_bench.agents.floors import OracleAgent, RandomAgent, search_constant
+from nlac_bench.envs import TextEnv
+from nlac_bench.envs.text_env import MAX_ACTION_CHARS, Outcome
+from nlac_bench.errors import NlacBenchError, UnknownIdError
 from tests.envs.count_down import CountDown
 
 
@@ -65,6 +69,110 @@ def test_own_limit_terminates_and_does_not_truncate() -> None:
     assert [s[2] for s in steps] == [False] * 5 + [True]
     assert not any(s[3] for s in steps)
     assert steps[-1][4]["end_reason"] == "max_steps" and steps[-1][4]["success"] is False
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"reward": "1"}, "returned the reward '1'; it must be a finite number"),
+        ({"reward": float("nan")}, "the reward nan"),
+        (
+            {"end_reason": "won"},
+            "returned the end_reason 'won'; it must be None or one of success",
+        ),
+        ({"end_reason": 3}, "end_reason 3; it"),
+        ({"reward": np.float32(0.5)}, None),
+        ({"end_reason": "user_stop"}, None),
+    ],
+)
+def test_an_outcome_has_a_number_and_a_known_end(change: dict[str, Any], said: str | None) -> None:
+    class Changed(CountDown):
+        async def _respond(self, action: str) -> Outcome:
+            return dataclasses.replace(await super()._respond(action), **change)
+
+    env = Changed()
+    env.reset(seed=0)
+    if said is None:
+        _, reward, terminated, _, _ = env.step("9")
+        assert type(reward) is float and terminated == ("end_reason" in change)
+    else:
+        with pytest.raises(ValueError, match=said):
+            env.step("9")
+
+
+@pytest.mark.parametrize(
+    ("task_ids", "said"),
+    [
+        (["2", "\ud8003"], r"Listed: task_ids must be texts without lone surrogates, got '\\ud8003'"),
+        (["2", 3], "task_ids must be texts .*, got 3"),
+        ([None], "task_ids must be texts .*, got None"),
+        (["2\n", "🙂", "é"], None),
+        ("234", None),
+    ],
+)
+def test_task_ids_are_texts(task_ids: Any, said: str | None) -> None:
+    class Listed(CountDown):
+        def __init__(self) -> None:
+            TextEnv.__init__(self, task_ids=task_ids)
+
+    if said is None:
+        assert Listed().task_ids == tuple(task_ids)
+    else:
+        with pytest.raises(ValueError, match=said):
+            Listed()
+
+
+@pytest.mark.parametrize(
+    ("method", "returned", "said"),
+    [
+        ("oracle_action", 1, "oracle_action of count_down returned the action 1; it must be a str"),
+        ("oracle_action", "1", None),
+        ("random_action", None, "random_action of count_down returned the action None; it must be a str"),
+        ("random_action", "1", None),
+        (
+            "constant_actions",
+            [1, 2],
+            "constant_actions of count_down returned the action 1; it must be a str",
+        ),
+        (
+            "constant_actions",
+            "12",
+            "constant_actions of count_down returned '12'; it must be a list of actions",
+        ),
+        ("constant_actions", None, "constant_actions of count_down returned None; it must be a list of"),
+        ("constant_actions", (np.str_("1"), "2"), None),
+    ],
+)
+def test_an_action_that_is_no_text_is_blamed_on_the_environment(
+    method: str, returned: Any, said: str | None
+) -> None:
+    kind = type("Acts", (CountDown,), {method: lambda self, *_: returned})
+    agent = OracleAgent() if method == "oracle_action" else RandomAgent()
+
+    async def first_action() -> str:
+        env = kind()
+        return (await agent.begin(env, 0).act(*env.reset(seed=0))).text
+
+    if said is None:
+        assert asyncio.run(first_action()) in ("1", "2")
+        return
+    with pytest.raises(NlacBenchError, match=said):
+        asyncio.run(first_action())
+    if method == "constant_actions":
+        with pytest.raises(NlacBenchError, match=said):
+            search_constant(kind())
+
+
+def test_an_outcome_is_an_outcome() -> None:
+    class Forgets(CountDown):
+        async def _respond(self, action: str) -> Outcome:
+            return None  # type: ignore[return-value]
+
+    env = Forgets()
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match="_respond of count_down returned None; it must be an Outcome"):
+        env.step("1")
+    assert env.step(3)[4]["action_kind"] == "invalid"  # type: ignore[arg-type]
 
 
 def test_step_outside_an_episode_is_refused() -> None:

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.errors import EpisodeFormatError, NlacBenchError
 from nlac_bench.harness.runs import episode_json
 from nlac_bench.harness.runs.episode_json import (
-    EpisodeFormatError,
     dump_line,
     episode_from_row,
     episode_to_row,
@@ -100,6 +99,14 @@ def test_refused_with_its_place() -> None:
         dump_line(episode_to_row(replace(episode, info={"x": nested})))
 
 
+def test_an_integer_that_is_too_long_is_refused_with_its_place() -> None:
+    episode = Episode("toy", "t", 0, 1, "", info={"n": [10**4000]})
+    assert there_and_back(episode) == episode
+    for value in (10**5000, -(10**5000)):
+        with pytest.raises(EpisodeFormatError, match=r"^info\.n\[0\] is an integer of 16,610 bits"):
+            dump_line(episode_to_row(replace(episode, info={"n": [value]})))
+
+
 def test_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(episode_json, "MAX_LINE_BYTES", 1000)
     with pytest.raises(EpisodeFormatError, match="too long"):
@@ -123,8 +130,9 @@ TURN = episode_to_row(Episode("toy", "t", 0, 1, "", [Turn("a")]))["turns"][0]
     ("change", "message"),
     [
         ({"trial": "0"}, "trial must be int"),
-        ({"trial": True}, "trial must be int"),
-        ({"success": 1}, "success must be bool"),
+        ({"trial": True}, "trial must be int, got True"),
+        ({"success": 1}, "success must be bool, got 1$"),
+        ({"terminated": "true"}, "terminated must be bool, got 'true'$"),
         ({"turns": [{"text": 1}]}, "text must be str"),
         ({"turns": [{**TURN, "output_ids": [1, True]}]}, "output_ids must be a list of int"),
         ({"turns": [{**TURN, "logprobs": [-1.0, "low"]}]}, "logprobs must be a number"),

@@ -4,7 +4,7 @@ import contextlib
 
 import gymnasium
 
-from nlac_bench.envs.adapter import PlainEnv, reports_success
+from nlac_bench.envs.adapter import MAX_STEPS, PlainEnv, reports_success
 from nlac_bench.envs.conformance.play import MakeEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import SIGNALS
@@ -14,8 +14,8 @@ def advise(make_env: MakeEnv) -> list[str]:
     """Return warnings about an environment; empty if there are none.
 
     They cover an empty policy text, a constructor without ``split``, and a plain Gymnasium environment that
-    does not report success or cannot be copied. An environment that cannot be made or reset gets no warning:
-    it fails the checks.
+    does not report success, never ends or cannot be copied. An environment that cannot be made or reset gets
+    no warning: it fails the checks.
     """
     try:
         with contextlib.closing(make_env()) as env:
@@ -56,6 +56,11 @@ def _about_training(env: gymnasium.Env[str, str]) -> list[str]:
         warnings.append(
             "episodes end without info['success']: runs show the mean reward and no success rate, and agents "
             "cannot be trained on it"
+        )
+    if plain.cut:
+        warnings.append(
+            f"no limit is stated, and an episode of random actions did not end within {MAX_STEPS:,} steps, "
+            "so runs truncate it there. Pass max_episode_steps to gymnasium.register, or lower --max-turns"
         )
     try:
         plain.fork()

@@ -1,10 +1,9 @@
 """Checks episodes: spaces, seeding, ``info``, ends, tasks."""
 
-import json
-import math
+import functools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import gymnasium
 import numpy as np
@@ -20,15 +19,17 @@ from nlac_bench.envs.conformance.play import (
     episode,
     named,
     next_action,
+    oracle_action,
     play,
     require,
     same,
     sampled_tasks,
 )
-from nlac_bench.envs.returned import check_info, check_step
+from nlac_bench.envs.returned import check_info, check_observation, check_step
 from nlac_bench.envs.spaces import UnicodeText
-from nlac_bench.envs.text_env import ActionKind, EndReason, TextEnv
+from nlac_bench.envs.text_env import END_REASONS, ActionKind, TextEnv
 from nlac_bench.errors import UnknownIdError
+from nlac_bench.json_values import json_value
 from nlac_bench.types import Info
 
 RESET_KEYS = {
@@ -73,8 +74,15 @@ def _spaces(subject: CheckedEnv) -> str:
 @named("gymnasium check_env")
 def _check_env(subject: CheckedEnv) -> str:
     with subject.env() as env:
-        check_env(env.unwrapped, skip_render_check=True)
+        check_env(_PythonBools(env.unwrapped), skip_render_check=True)
     return ""
+
+
+class _PythonBools(gymnasium.Wrapper[str, str, str, str]):
+    """Gives Gymnasium's checker, which compares with ``is False``, Python's bools for those of numpy."""
+
+    def step(self, action: str) -> Any:
+        return tuple(bool(each) if isinstance(each, np.bool_) else each for each in self.env.step(action))
 
 
 @named("seeding")
@@ -119,7 +127,8 @@ def _info(subject: CheckedEnv) -> str:
         env = made.unwrapped
         for task_id in sampled_tasks(env):
             rng = np.random.default_rng(0)
-            for act in (lambda rng=rng: env.random_action(rng), env.oracle_action)[: 1 + env.has_oracle]:
+            acts = (functools.partial(next_action, env, rng), functools.partial(oracle_action, env))
+            for act in acts[: 1 + env.has_oracle]:
                 _, info = env.reset(seed=0, options={"task_id": task_id})
                 for key, kind in RESET_KEYS.items():
                     require(
@@ -127,7 +136,7 @@ def _info(subject: CheckedEnv) -> str:
                         f"info[{key!r}] at reset is {info.get(key)!r:.80}, not {kind}",
                     )
                 check_info(info)
-                json.dumps(info, allow_nan=False)
+                json_value(info, "info")
                 _check_steps(env, act)
     return ""
 
@@ -135,11 +144,15 @@ def _info(subject: CheckedEnv) -> str:
 def _check_types(env: gymnasium.Env[str, str]) -> str:
     """Check the types of what a plain environment returns; nothing has to be in its ``info``."""
     for seed in range(SAMPLED_TASKS):
-        check_info(env.reset(seed=seed)[1])
+        observation, info = env.reset(seed=seed)
+        check_observation(observation)
+        check_info(info)
+        json_value(info, "info")
         rng = np.random.default_rng(seed)
         for _ in range(MAX_EPISODE_STEPS):
-            _, _, terminated, truncated, info = env.step(next_action(env, rng))
-            check_step(terminated, truncated, info)
+            observation, reward, terminated, truncated, info = env.step(next_action(env, rng))
+            check_step(observation, reward, terminated, truncated, info)
+            json_value(info, "info")
             if terminated or truncated:
                 break
     return "types of a plain environment"
@@ -153,15 +166,15 @@ def _needs_oracle(env: TextEnv) -> None:
 def _check_steps(env: TextEnv, act: Callable[[], str]) -> None:
     """Check ``info`` of each step until the end."""
     for _ in range(MAX_EPISODE_STEPS):
-        _, _, terminated, truncated, info = env.step(act())
-        check_step(terminated, truncated, info)
+        observation, reward, terminated, truncated, info = env.step(act())
+        check_step(observation, reward, terminated, truncated, info)
         require(set(info) >= STEP_KEYS, f"info lacks {sorted(STEP_KEYS - set(info))} at a step")
         _one_of(info, "action_kind", get_args(ActionKind))
-        json.dumps(info, allow_nan=False)
+        json_value(info, "info")
         if terminated:
             require(set(info) >= END_KEYS, f"info lacks {sorted(END_KEYS - set(info))} at the end")
-            _one_of(info, "end_reason", get_args(EndReason))
-            require(isinstance(info["success"], bool), f"success is {info['success']!r}, not a bool")
+            _one_of(info, "end_reason", END_REASONS)
+            require(info["success"] is not None, "success is None at the end; it must be True or False")
             return
         require(not END_KEYS & set(info), f"info contains {sorted(END_KEYS & set(info))} before the end")
 
@@ -190,7 +203,7 @@ def _hidden_gold(subject: CheckedEnv) -> str:
         for task_id in sampled_tasks(env):
             _, info = env.reset(seed=0, options={"task_id": task_id})
             for _ in range(MAX_EPISODE_STEPS):
-                action = env.oracle_action().strip()
+                action = oracle_action(env).strip()
                 for kind, text in _keys_and_texts({k: v for k, v in info.items() if k != "tools"}):
                     if kind == "key":
                         require(
@@ -215,8 +228,7 @@ def _ends(subject: CheckedEnv) -> str:
             env.reset(seed=seed)
             rng = np.random.default_rng(seed)
             for _ in range(env.max_steps):
-                _, reward, terminated, truncated, _ = env.step(env.random_action(rng))
-                require(math.isfinite(reward), f"the reward is {reward!r}, not a finite number")
+                _, _, terminated, truncated, _ = env.step(next_action(env, rng))
                 require(
                     truncated is False,
                     "truncated is reserved for cuts by the harness; end an episode with terminated",
@@ -280,10 +292,8 @@ def _oracle(subject: CheckedEnv) -> str:
             env.reset(seed=0, options={"task_id": task_id})
             info: Info = {}
             for _ in range(env.max_steps):
-                info = env.step(env.oracle_action())[4]
+                info = env.step(oracle_action(env))[4]
                 if "success" in info:
                     break
-            require(
-                info.get("success") is True, f"the oracle fails task {task_id!r}: {info.get('end_reason')}"
-            )
+            require(info.get("success"), f"the oracle fails task {task_id!r}: {info.get('end_reason')}")
     return f"{len(tasks)} tasks"

@@ -10,7 +10,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from nlac_bench.envs.returned import check_action
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.json_values import json_value
 from nlac_bench.types import Info
 
 MakeEnv = Callable[..., gymnasium.Env[str, str]]
@@ -95,6 +97,8 @@ def comparable(info: Info) -> str:
         return json.dumps(info, sort_keys=True, default=repr)
     except TypeError:  # other keys than texts, of which a run stores the text
         return json.dumps(_text_keys(info), sort_keys=True, default=repr)
+    except ValueError:  # an integer that is too long, or a dict that contains itself
+        return json.dumps(json_value(info, "info"))
 
 
 def _text_keys(value: object) -> object:
@@ -103,11 +107,16 @@ def _text_keys(value: object) -> object:
     return [_text_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
+def oracle_action(env: TextEnv) -> str:
+    """Return the oracle's action."""
+    return check_action(env.oracle_action(), "oracle_action", env.name)
+
+
 def next_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:
     """Return a well-formed action, drawn only with ``rng``."""
     inner = env.unwrapped
     if isinstance(inner, TextEnv):
-        return inner.random_action(rng)
+        return check_action(inner.random_action(rng), "random_action", inner.name)
     inner.action_space.seed(int(rng.integers(2**31)))
     return inner.action_space.sample()
 

@@ -11,6 +11,7 @@ import numpy as np
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.env_string import join
 from nlac_bench.envs.foreign import named
+from nlac_bench.envs.returned import check_action, check_info, check_observation, check_step
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.model_defaults import is_tiny
@@ -18,8 +19,10 @@ from nlac_bench.harness.measure.official_tasks import Sampled
 from nlac_bench.harness.measure.prepare import Outline
 from nlac_bench.harness.measure.unloaded import CHARS_PER_TOKEN, UnloadedEngine
 from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.episode_json import dump_line, episode_to_row
 from nlac_bench.rollout.agent import Agent, begun
-from nlac_bench.types import Info
+from nlac_bench.rollout.driver import stored_info
+from nlac_bench.types import Episode, Info, Turn
 
 TOKENS_PER_TURN = {"react": 150, "act": 60, "tool_calling": 60}
 """Assumed length of the policy's answers, by agent."""
@@ -66,6 +69,9 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
     """Play the oracle on up to ``SAMPLED_TASKS`` of ``tasks``, evenly spaced.
 
     In environments without an oracle, random actions are played instead.
+
+    Raises:
+        NlacBenchError: the environment fails, or returns what the run would refuse or could not store.
     """
     env = scripted_env(planned)
     with named(_IN_EPISODE.format(env=planned.config.env)):
@@ -74,18 +80,25 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
 
 def _sample_episode(env: Any, task: str) -> Sampled:
     observation, info = env.reset(seed=0, options={"task_id": task})
-    rules = _rules(info)
-    lengths, ended, rng = [len(observation)], False, np.random.default_rng(0)
-    actions: list[int] = []
-    while not ended and len(lengths) <= MAX_STEPS:
-        action = env.oracle_action() if env.has_oracle else env.random_action(rng)
-        observation, _, terminated, truncated, _ = env.step(action)
+    check_observation(observation)
+    check_info(info)
+    rules, tools = _rules(info), bool(info["tools"])
+    episode = Episode(env.name, task, 0, 0, observation, info=stored_info(info))
+    ended, rng = False, np.random.default_rng(0)
+    while not ended and len(episode.turns) < MAX_STEPS:
+        if env.has_oracle:
+            action = check_action(env.oracle_action(), "oracle_action", env.name)
+        else:
+            action = check_action(env.random_action(rng), "random_action", env.name)
+        observation, reward, terminated, truncated, info = env.step(action)
+        check_step(observation, reward, terminated, truncated, info)
         ended = terminated or truncated
-        lengths.append(len(observation))
-        actions.append(len(action))
+        episode.turns.append(Turn(action, observation, float(reward), info=stored_info(info)))
+    dump_line(episode_to_row(episode))  # an error if the run could not store it
     alone = env.prompts is not None and env.one_line and env.has_oracle
-    answer = float(np.mean(actions)) if alone else None
-    return Sampled(rules, bool(info["tools"]), tuple(lengths), answer)
+    answer = float(np.mean([len(turn.text) for turn in episode.turns])) if alone else None
+    observations = (episode.first_observation, *(turn.observation for turn in episode.turns))
+    return Sampled(rules, tools, tuple(map(len, observations)), answer)
 
 
 def answer_tokens(config: RunConfig) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.errors import EpisodeFormatError
+from nlac_bench.json_values import json_value
 from nlac_bench.redaction import Redactor
 from nlac_bench.rollout.usage import amount
 from nlac_bench.types import Episode, Turn, Usage
@@ -20,16 +21,11 @@ _TURN_FIELDS = tuple(f.name for f in fields(Turn))
 _EPISODE_FIELDS = tuple(f.name for f in fields(Episode))
 
 
-class EpisodeFormatError(NlacBenchError):
-    """Raised when an episode cannot be written as JSON, or a line does not contain an episode."""
-
-
 def dump_line(row: Mapping[str, Any]) -> str:
     """Return ``row`` as one line of ASCII JSON without its newline.
 
     ASCII keeps lone surrogates, which models do emit, as escapes, and no byte of it can be mistaken for a
-    line end. Numbers that JSON does not have become the strings "NaN", "Infinity" and "-Infinity"; numpy
-    scalars and arrays become numbers and lists.
+    line end. Values that JSON does not have are converted by ``json_value``.
 
     Raises:
         EpisodeFormatError: JSON has no type for a value (the message says where it is), or the line would
@@ -39,7 +35,7 @@ def dump_line(row: Mapping[str, Any]) -> str:
         line = json.dumps(row, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         # Rows without such values are written directly; only the others are converted, value by value.
-        line = json.dumps(_plain(row, "", 0), allow_nan=False, separators=(",", ":"))
+        line = json.dumps(json_value(row, ""), allow_nan=False, separators=(",", ":"))
     if len(line) >= MAX_LINE_BYTES:
         raise EpisodeFormatError(
             f"a record of {len(line):,} bytes is too long (limit {MAX_LINE_BYTES:,}); store less in info"
@@ -179,7 +175,7 @@ def _known(row: Mapping[str, Any], names: Collection[str], what: str) -> None:
 
 def _is(value: Any, kind: type, name: str) -> Any:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise EpisodeFormatError(f"{name} must be {kind.__name__}, got {str(value)[:80]!r}")
+        raise EpisodeFormatError(f"{name} must be {kind.__name__}, got {value!r:.80}")
     return value
 
 
@@ -187,7 +183,7 @@ def _number(value: Any, name: str) -> float:
     if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise EpisodeFormatError(f"{name} must be a number, got {str(value)[:80]!r}")
+        raise EpisodeFormatError(f"{name} must be a number, got {value!r:.80}")
     try:
         return float(value)
     except OverflowError:  # an integer of more than 308 digits
@@ -207,7 +203,7 @@ def _ids(value: Any, name: str) -> list[int] | None:
     if value is None:
         return None
     if not set(map(type, _is(value, list, name))) <= {int}:  # lists of 100,000 entries are common
-        raise EpisodeFormatError(f"{name} must be a list of int, got {str(value)[:80]}")
+        raise EpisodeFormatError(f"{name} must be a list of int, got {value!r:.80}")
     return list(value)
 
 
@@ -217,27 +213,3 @@ def _floats(value: Any, name: str) -> list[float] | None:
     if set(map(type, _is(value, list, name))) <= {float}:
         return list(value)
     return [_number(x, name) for x in value]
-
-
-def _non_finite(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _plain(value: Any, where: str, depth: int) -> Any:
-    """Convert ``value`` to types that JSON has."""
-    if depth > 100:
-        raise EpisodeFormatError(f"{where[:80]} is nested more than 100 deep")
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else _non_finite(value)
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v, f"{where}.{k}", depth + 1) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
-    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
-        return _plain(value.tolist(), where, depth + 1)
-    raise EpisodeFormatError(
-        f"{where.lstrip('.')} is a {type(value).__name__}, which JSON cannot store; use only numbers, "
-        "strings, lists and dicts in info"
-    )

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, EpisodeFormatError, episode_from_row
+from nlac_bench.errors import EpisodeFormatError
+from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, episode_from_row
 from nlac_bench.harness.runs.lines import DamagedFolderError, RunFolderError, read_lines
 from nlac_bench.harness.runs.seeds import Planned, first_duplicate
 from nlac_bench.harness.runs.stored_settings import wrong_setting

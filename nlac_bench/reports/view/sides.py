@@ -6,10 +6,11 @@ from pathlib import Path
 
 from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import EpisodeFormatError
 from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.offline import ROLLOUTS
 from nlac_bench.harness.runs.critiques import PROBE_SET, read_critiques, read_probes
-from nlac_bench.harness.runs.episode_json import EpisodeFormatError, episode_from_row
+from nlac_bench.harness.runs.episode_json import episode_from_row
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import DamagedFolderError, read_lines
 from nlac_bench.reports.report.typed import as_typed
