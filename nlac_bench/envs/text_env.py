@@ -327,14 +327,14 @@ class TextEnv(gymnasium.Env[str, str]):
             outcome = self._invalid(problem)
         if not isinstance(outcome, Outcome):
             raise TypeError(f"_respond of {self.name} returned {outcome!r:.80}; it must be an Outcome")
+        if outcome.end_reason is None and self._steps >= self.max_steps:
+            outcome = self._out_of_steps(outcome)
         reward = check_reward(outcome.reward)
         if outcome.end_reason not in (None, *END_REASONS):
             raise ValueError(
                 f"{self.name} returned the end_reason {outcome.end_reason!r:.80}; it must be None or one of "
                 f"{', '.join(END_REASONS)}"
             )
-        if outcome.end_reason is None and self._steps >= self.max_steps:
-            outcome = self._out_of_steps(outcome)
         self._ended = outcome.end_reason is not None
         self._conversation += [
             {"role": "assistant", "content": action if problem is None else f"[{problem}]"},

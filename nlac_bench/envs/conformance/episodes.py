@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
 from gymnasium.utils.env_checker import check_env
@@ -80,6 +81,10 @@ def _check_env(subject: CheckedEnv) -> str:
 
 class _PythonBools(gymnasium.Wrapper[str, str, str, str]):
     """Gives Gymnasium's checker, which compares with ``is False``, Python's bools for those of numpy."""
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]  # that of a wrapper must be able to make it
+        return self.env.spec
 
     def step(self, action: str) -> Any:
         return tuple(bool(each) if isinstance(each, np.bool_) else each for each in self.env.step(action))
