@@ -153,6 +153,27 @@ def test_episodes_are_learned_from_in_planned_order(monkeypatch: pytest.MonkeyPa
     assert [e.task_id for e in played] == [s.task_id for s in specs] and kept == played
 
 
+def without_models(
+    training: TrainingLoop, monkeypatch: pytest.MonkeyPatch, update: Any, episodes: Sequence[Episode] = ()
+) -> None:
+    """Let ``training`` call ``update`` with ``episodes``, and play and measure nothing."""
+
+    async def play(*_: Any) -> list[Episode]:
+        return list(episodes)
+
+    async def validate() -> tuple[list[Episode], list[Failure]]:
+        return [], []
+
+    async def nothing(*_: Any) -> Any:
+        return {}
+
+    algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
+    training.algorithm = algorithm
+    monkeypatch.setattr(TrainingPlayer, "train", play)
+    monkeypatch.setattr(training, "play_validation", validate)
+    monkeypatch.setattr(training, "measured", nothing)
+
+
 def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,18 +187,8 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
     def judge(*_: Any) -> bool:
         return training.progress.is_best(next(bests))
 
-    async def played() -> tuple[list[Episode], list[Failure]]:
-        return [], []
-
-    async def nothing(*_: Any) -> Any:
-        return {}
-
-    algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
-    training.algorithm = algorithm
-    monkeypatch.setattr(TrainingPlayer, "train", nothing)
-    monkeypatch.setattr(training, "play_validation", played)
+    without_models(training, monkeypatch, update)
     monkeypatch.setattr(training, "judge", judge)
-    monkeypatch.setattr(training, "measured", nothing)
     monkeypatch.setattr(training, "save", lambda: done.append(training.progress.gradient_steps))
     asyncio.run(training.run())
     assert done == [1, 3, 4], "after 0.5, after 0.6 and at the end"
@@ -215,21 +226,8 @@ def test_a_training_whose_policy_collapses_ends_and_says_why(
     async def update(episodes: Any, left: Any) -> dict[str, float]:
         return {"gradient_steps": next(steps, 0.0)}
 
-    async def cut(*_: Any) -> list[Episode]:
-        return [Episode("e", "t", 0, 0, "", [Turn("a")], truncated=True)]
-
-    async def played() -> tuple[list[Episode], list[Failure]]:
-        return [], []
-
-    async def nothing(*_: Any) -> Any:
-        return {}
-
-    algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
-    training.algorithm = algorithm
-    monkeypatch.setattr(TrainingPlayer, "train", cut)
-    monkeypatch.setattr(training, "play_validation", played)
+    without_models(training, monkeypatch, update, [Episode("e", "t", 0, 0, "", [Turn("a")], truncated=True)])
     monkeypatch.setattr(training, "judge", lambda *_: False)
-    monkeypatch.setattr(training, "measured", nothing)
     monkeypatch.setattr(training, "save", lambda: None)
     monkeypatch.setattr(training, "log", rows.append)
     asyncio.run(training.run())
