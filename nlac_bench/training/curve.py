@@ -70,8 +70,13 @@ def tested_weights(run: RunFolder) -> str | None:
 
 def start_is_best(run: RunFolder) -> bool:
     """Return whether the best validation was that before training, so that the untrained model is tested."""
-    chosen = [row for row in rows_of(run, "validation") if row["best"]]
-    return bool(chosen) and not chosen[-1]["gradient_steps_total"]
+    chosen = _chosen(rows_of(run, "validation"))
+    return chosen is not None and not chosen["gradient_steps_total"]
+
+
+def _chosen(validations: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the validation whose checkpoint is tested: the last one that was the best so far."""
+    return next((row for row in reversed(validations) if row["best"]), None)
 
 
 def _damaged(run: RunFolder, fault: str) -> str:
@@ -85,9 +90,10 @@ def learned(folder: Path, name: str = "") -> TrainedSeed:
     """
     run = RunFolder.open(folder)
     validations = rows_of(run, "validation")
-    chosen = [row for row in validations if row["best"]]
-    finished = chosen and not run.owed()
-    return TrainedSeed(name, validations, tested(chosen[-1], outcomes_of(run)) if finished else None)
+    chosen = _chosen(validations)
+    if chosen is None or run.owed():
+        return TrainedSeed(name, validations)
+    return TrainedSeed(name, validations, tested(chosen, outcomes_of(run)))
 
 
 def tested(checkpoint: dict[str, Any], outcomes: Outcomes) -> Tested | None:
