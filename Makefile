@@ -50,11 +50,11 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, write curve and report
 	$(BIN)/nlac-bench run --agent nlac --env tau_retail
 
-# NLAC plays 40 of the 250 test tasks and learns from 8 transitions a step. It gains nothing in two steps.
+# GRPO is tested on 150 of the 250 test tasks. NLAC plays 20 of them and learns from 8 transitions a step; it gains nothing in two.
 run-real: smollm2 ## Train a pretrained chat model of 135 million parameters on small tasks, with GRPO and two steps of NLAC
-	$(BIN)/nlac-bench run --agent grpo --model smollm2 --env first_steps
-	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget steps=2 --limit 40 \
-	  --train train_batch_size=8 --train mini_batch_size=8 --train val_tasks=8 --train probes=0 --train probe_states=0
+	$(BIN)/nlac-bench run --agent grpo --model smollm2 --env first_steps --limit 150
+	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget steps=2 --limit 20 --train val_tasks=8 \
+	  --train train_batch_size=8 --train mini_batch_size=8 --train max_response_length=96 --train probes=0 --train probe_states=0
 
 run-real-nlac: smollm2 ## Train the same model with NLAC, with the settings of leaderboards/first_steps, where it gains nothing
 	$(BIN)/nlac-bench run --agent nlac --model smollm2 --env first_steps --budget tokens=8000 --train lr=1e-5 --train max_response_length=512

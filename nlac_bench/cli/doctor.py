@@ -8,7 +8,6 @@ import platform
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -184,15 +183,10 @@ def _hf() -> dict[str, object]:
 
     if torch.cuda.is_available():
         return _row("hf", True, f"{torch.cuda.device_count()} GPU: {torch.cuda.get_device_name()}")
-    amx = "with" if "amx_bf16" in _cpu_flags() else "without"
-    return _row("hf", True, f"CPU {amx} AMX, {torch.get_num_threads()} threads")
+    from nlac_bench.rollout.engines.hf.precision import fast_bf16
 
-
-def _cpu_flags() -> set[str]:
-    try:
-        return set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
-    except OSError:
-        return set()
+    faster = "bf16" if fast_bf16() else "float32"
+    return _row("hf", True, f"CPU, computes in {faster}, {torch.get_num_threads()} threads")
 
 
 def _vllm() -> dict[str, object]:
