@@ -106,7 +106,7 @@ class Progress:
             return None
         return (
             f"{self.idle} successive iterations took no gradient step: {reason or rewards(self.counted)}"
-            + (". --keep-going goes on" if self.idle < MAX_IDLE else "")
+            + (". --keep-going goes on" if self.idle < MAX_IDLE and not self.gradient_steps else "")
         )
 
     def check_learned(self, budget: Budget, keep_going: bool = False) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file
 
+from nlac_bench import tiny
 from nlac_bench.envs import foreign, registry
 from tests.cli.command import Done, call
 
@@ -121,6 +123,27 @@ def test_other_options_that_are_too_large_or_too_deep(
     Path("number.toml").write_text("train = 5")
     done = call("run", "--env", "math500_hard", "--agent", "random", *options, "--out", str(folder / "run"))
     refused(done, said)
+    assert not (folder / "run").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["run", "dry run"])
+@pytest.mark.parametrize(
+    ("left_out", "said"),
+    [("*.safetensors", "has no weights"), ("*-2.safetensors", "names model-2.safetensors, which is missing")],
+    ids=["all", "one file"],
+)
+def test_a_model_without_weights(left_out: str, said: str, more: tuple[str, ...], folder: Path) -> None:
+    copy = folder / "copy"
+    shutil.copytree(tiny.path(), copy)
+    names = dict.fromkeys(load_file(copy / "model.safetensors"), "model-1.safetensors")
+    names[next(iter(names))] = "model-2.safetensors"
+    (copy / "model.safetensors").rename(copy / "model-1.safetensors")
+    (copy / "model-2.safetensors").write_bytes((copy / "model-1.safetensors").read_bytes())
+    (copy / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": names}))
+    for file in copy.glob(left_out):
+        file.unlink()
+    options = ("--model", str(copy), "--limit", "1", "--out", str(folder / "run"), *more)
+    refused(call("run", "--env", "tau_retail", "--agent", "react", *options), said)
     assert not (folder / "run").exists()
 
 

@@ -19,6 +19,7 @@ from nlac_bench.harness.measure.official_tasks import (
 )
 from nlac_bench.harness.runs.configuration import EngineKind, RunConfig
 from nlac_bench.harness.runs.trackers import EXTRA, tracker_names
+from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.openai.address import read_address
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 
@@ -39,7 +40,9 @@ def missing(config: RunConfig) -> list[Missing]:
     """Return the missing requirements of ``config``. No model or data is loaded.
 
     Raises:
-        ConfigError: a model is a folder that does not exist, which cannot be installed or fetched.
+        ConfigError: a model is a folder that does not exist or has no weights, which cannot be installed or
+            fetched.
+        ModelFilesError: the weights are pickled.
         EngineSetupError: the address of a server or a variable of a proxy or of certificates is not usable.
     """
     results = []
@@ -111,7 +114,15 @@ def _model(name: str, base_url: str | None, engine: EngineKind, prefix: str) -> 
             pretrained.path(name)
         except MissingDataError as error:
             results.append(Missing(error.what, error.fix))
-    if results or is_named(name) or Path(name).is_dir():
+    if results or is_named(name):
+        return results
+    if Path(name).is_dir():
+        if not any(Path(name).glob("*.safetensors")):
+            check_model(name)  # says so if there are pickled weights
+            raise ConfigError(
+                f"{prefix}model names the folder {name}, which has no weights (*.safetensors); copy or "
+                "download the model again"
+            )
         return results
     if not _is_hub_id(name):
         raise ConfigError(

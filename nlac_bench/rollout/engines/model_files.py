@@ -36,7 +36,7 @@ def check_model(name: str | PathLike[str]) -> None:
 
     Raises:
         ModelFilesError: the model has pickled weights and no safetensors, or is an adapter, a file names
-            weights, a kernel or a tokenizer that must not be loaded, or a file is not a regular one.
+            weights, a kernel or a tokenizer that must not be loaded, or a file is missing or irregular.
     """
     local = Path(name).is_dir()
     folder = Path(name) if local else _downloaded(str(name))
@@ -69,6 +69,10 @@ def check_model(name: str | PathLike[str]) -> None:
             raise ModelFilesError(
                 f"{INDEX} of {name} names {file!r}, which is not a safetensors file beside it; loading it "
                 "could execute code: convert the weights to safetensors"
+            )
+        if local and not (folder / file).is_file():
+            raise ModelFilesError(
+                f"{INDEX} of {name} names {file}, which is missing; copy or download the model again"
             )
     for source in (config, _json(folder, "tokenizer_config.json") or {}):
         _check_tokenizer_class(name, source.get("tokenizer_class"))
