@@ -72,7 +72,8 @@ def check_model(name: str | PathLike[str]) -> None:
             )
         if local and not (folder / file).is_file():
             raise ModelFilesError(
-                f"{INDEX} of {name} names {file}, which is missing; copy or download the model again"
+                f"cannot load the model {str(name)!r}: its {INDEX} names {file}, which is missing; copy or "
+                "download the model again"
             )
     for source in (config, _json(folder, "tokenizer_config.json") or {}):
         _check_tokenizer_class(name, source.get("tokenizer_class"))
