@@ -129,7 +129,10 @@ def test_other_options_that_are_too_large_or_too_deep(
 @pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["run", "dry run"])
 @pytest.mark.parametrize(
     ("left_out", "said"),
-    [("*.safetensors*", "has no weights"), ("*-2.safetensors", "names model-2.safetensors, which is missing")],
+    [
+        ("*.safetensors*", "has no weights"),
+        ("*-2.safetensors", "names model-2.safetensors, which is missing"),
+    ],
     ids=["all", "one file"],
 )
 def test_a_model_without_weights(left_out: str, said: str, more: tuple[str, ...], folder: Path) -> None:
