@@ -148,11 +148,15 @@ def test_samples_of_one_prompt_are_estimated_with_one_prompt() -> None:
         assert found.memory is not None and found.training is not None
         return found.training.step_tokens, found.memory.gradient_step
 
-    shared = {"budget": "steps=2", "train_batch_size": 32, "mini_batch_size": 32, "precision": "fp32"}
+    shared = {
+        "budget": "steps=2", "train_batch_size": 32, "mini_batch_size": 32, "precision": "fp32",
+        "max_response_length": 4,
+    }  # fmt: skip
     (few, less), (many, more) = step("grpo", **shared), step("rft", **shared)
     assert few < 0.3 * many and less < 0.85 * more
     large = shared | {"train_batch_size": 256, "mini_batch_size": 256}
     assert step("grpo", **large)[1] > less
+    assert step("grpo", **shared | {"max_response_length": 64})[1] > less  # which some answers may reach
 
 
 def test_the_shape_is_read_from_the_model_or_guessed(tmp_path: Path) -> None:

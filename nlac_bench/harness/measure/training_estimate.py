@@ -41,7 +41,7 @@ class TrainingEstimate:
     trained_tokens: float | None
     """Tokens that the learner computes, if it computes repeated beginnings again."""
     step_tokens: float
-    """Tokens that a gradient step computes on this machine."""
+    """Tokens that a gradient step computes on this machine if all answers reach their limit."""
     operations: float
     """Floating-point operations of the learner on this machine for each parameter."""
     gpu_gigabytes: dict[int, float] | None
@@ -133,7 +133,9 @@ def training_estimate_of(
     # An engine with a prefix cache reads a conversation once for all roles.
     read = learned * max(1.0, cost.played) * prompt
     counts = (episodes, validations, read)
-    learning_costs = (generated, trained, per_step * computed(cost.backward, new), operations)
+    # Memory is that of the step with the longest answers, and untrained models write long ones.
+    longest = tokens(cost.backward, defaultdict(lambda: most)) + tokens(cost.backward, prompts(new))
+    learning_costs = (generated, trained, per_step * longest, operations)
     if size is None:
         return TrainingEstimate(size, steps, *learning_costs, None, None, *counts, answer)
     copies, options = len(method.slots(settings)), method.learner_options(settings)
