@@ -30,7 +30,7 @@ def test_on_cpus_bf16_needs_amx_or_instructions_of_amd(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512)
-    monkeypatch.setattr(precision, "cpu_vendor", lambda: vendor)
+    monkeypatch.setattr(precision, "cpu_info", lambda field: vendor)
     monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
     if limit is not None:
         monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit)

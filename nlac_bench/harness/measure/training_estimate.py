@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import get_args
 
-from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.harness.measure.model_defaults import is_tiny
 from nlac_bench.harness.runs import named_agents
@@ -176,18 +175,13 @@ def parameters_of(model: str) -> float | None:
     """The number of parameters, from a folder's weights or from the size in a name such as ``Qwen2.5-7B``.
 
     Returns:
-        None if ``model`` is not a folder and its name does not contain a size.
+        None if ``model`` is a folder without weights, which ``missing`` refuses, or a name without a size.
 
     Raises:
-        NlacBenchError: the folder has no ``*.safetensors``, or one is damaged.
+        ModelFilesError: a file of the weights is damaged.
     """
     folder = Path(model)
     if folder.is_dir():
-        shapes = list(tensor_shapes(folder))
-        if not shapes:
-            raise NlacBenchError(
-                f"{folder} contains no *.safetensors; set --model to a folder with the model's weights"
-            )
-        return float(sum(math.prod(shape) for shape in shapes))
+        return float(sum(math.prod(shape) for shape in tensor_shapes(folder))) or None
     result = re.search(r"(\d+(?:\.\d+)?)b\b", model.replace("_", "-").lower())
     return float(result[1]) * 1e9 if result else None

@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 import nlac_bench
+from nlac_bench.rollout.engines.hf.precision import cpu_info
 
 
 def environment() -> dict[str, object]:
@@ -71,7 +72,7 @@ def hardware() -> dict[str, object]:
     gpus = _run("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
     return {
         "machine": platform.machine(),
-        "cpu": _cpu_name(),
+        "cpu": cpu_info("model name") or platform.processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_bytes": _memory_bytes(),
         "gpus": gpus.splitlines() if gpus else [],
@@ -103,14 +104,6 @@ def _run(*command: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.decode("utf-8", "replace").strip()
-
-
-def _cpu_name() -> str:
-    try:
-        with Path("/proc/cpuinfo").open() as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
 
 
 def _memory_bytes() -> int | None:

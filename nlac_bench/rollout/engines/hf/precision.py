@@ -22,14 +22,14 @@ def fast_bf16() -> bool:
     amx_allowed = limit in ("ALL", "DEFAULT") or "AMX" in limit or limit.startswith("AVX10_2")
     avx512_allowed = amx_allowed or limit.endswith(("BF16", "FP16"))
     return (amx_allowed and torch.cpu._is_amx_tile_supported()) or (
-        avx512_allowed and torch.cpu._is_avx512_bf16_supported() and cpu_vendor() == AMD
+        avx512_allowed and torch.cpu._is_avx512_bf16_supported() and cpu_info("vendor_id") == AMD
     )
 
 
-def cpu_vendor() -> str:
-    """Return the vendor as Linux names it, such as ``AuthenticAMD``; "" where it is not known."""
+def cpu_info(field: str) -> str:
+    """Return a field of the first CPU in Linux's ``/proc/cpuinfo``, such as ``vendor_id``; "" without it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return ""
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("vendor_id")), "")
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(field)), "")
