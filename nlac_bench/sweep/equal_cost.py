@@ -19,6 +19,8 @@ CAVEAT = "95 % intervals over seeds and validation episodes, not corrected for t
 class EqualCost:
     """Validation success at ``SHARES`` of the smallest total of one kind of cost.
 
+    Runs that ended early do not set the smallest total, since their last validation holds at any higher cost.
+
     ``by_method`` has one ``Matched`` for each share, whose side A is ``against``, by the method of side B.
     """
 
@@ -56,7 +58,7 @@ def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> l
     """Return the comparison for each kind of cost.
 
     A kind of which all runs spent the same is left out, since their tests are at equal cost. Nothing is
-    returned while a method has no finished run.
+    returned while a method has no finished run, or if all runs ended early.
 
     Args:
         compared: the costs of ``against`` and of each other method, by the name of the other one.
@@ -65,11 +67,11 @@ def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> l
     runs = [run for costs in pairs.values() for side in costs.sides for run in side]
     found = []
     for kind in get_args(BudgetUnit) if pairs and len(pairs) == len(compared) else ():
-        spent = [_spent(run, kind) for run in runs]
-        smallest = min(spent)
+        spent = [_spent(run, kind) for run in runs if not run.ended_early]
+        smallest = min(spent, default=0.0)
         rows = {m: [costs.at(kind, share * smallest) for share in SHARES] for m, costs in pairs.items()}
         matched = {method: [each for each in row if each is not None] for method, row in rows.items()}
-        if smallest < max(spent) and all(len(row) == len(SHARES) for row in matched.values()):
+        if smallest < max(spent, default=0.0) and all(len(row) == len(SHARES) for row in matched.values()):
             found.append(EqualCost(kind, against, smallest, matched))
     return found
 

@@ -67,7 +67,8 @@ class RunCost:
 
     ``generated`` has the tokens by role. ``budget`` and ``signal`` (whether any gradient was not 0) are None
     for runs that are not trained; ``validations`` is empty for them. ``per_episode`` has the tokens that each
-    role generated for a test episode: what it costs to play the agent.
+    role generated for a test episode: what it costs to play the agent. ``ended_early`` is whether training
+    stopped because there was nothing more to learn from, so its last validation holds at any higher cost.
     """
 
     env_steps: float
@@ -78,6 +79,7 @@ class RunCost:
     signal: bool | None = None
     validations: Sequence[Mapping[str, Any]] = ()
     per_episode: Mapping[str, float] = field(default_factory=dict)
+    ended_early: bool = False
 
     @classmethod
     def read(cls, run: RunFolder, outcomes: Outcomes) -> "RunCost":
@@ -107,6 +109,7 @@ class RunCost:
         return cls(
             last["env_steps"], last["gradient_steps_total"], last["seconds"], learning_tokens(usage),
             budget, any(map(has_signal, rows)), rows_of(run, "validation"),
+            ended_early=bool(last.get("ended_early")),
         )  # fmt: skip
 
     @property

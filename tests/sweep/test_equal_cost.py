@@ -1,5 +1,7 @@
 """A sweep compares methods at shares of what the cheapest run spent."""
 
+from dataclasses import replace
+
 import pytest
 
 from nlac_bench.sweep.equal_cost import equal_cost
@@ -61,3 +63,15 @@ def test_nothing_is_compared_without_a_validation_in_time(other: CostComparison 
 def test_kinds_of_which_all_spent_the_same_are_left_out() -> None:
     kinds = [each.kind for each in equal_cost({"nlac": CostComparison(NLAC, NLAC)}, "nlac")]
     assert kinds == ["env_steps", "tokens"]
+
+
+def test_a_run_that_ended_early_keeps_its_last_success_and_does_not_shorten_the_comparison() -> None:
+    ended = replace(run(100, 90, (0, 0, 0.25), (100, 90, 0.125)), ended_early=True)
+    pairs = {
+        "ppo": CostComparison(NLAC, PPO, ("nlac", "ppo")),
+        "drlc": CostComparison(NLAC, [ended], ("nlac", "drlc")),
+    }
+    steps, tokens = equal_cost(pairs, "nlac")
+    assert (steps.smallest, tokens.smallest) == (1000, 1000)
+    assert [each.b for each in steps.by_method["drlc"]] == [0.125] * 3
+    assert equal_cost({"drlc": CostComparison([ended], [ended], ("nlac", "drlc"))}, "nlac") == []
