@@ -7,13 +7,14 @@ from pathlib import Path
 
 
 def entry_points(group: str) -> metadata.EntryPoints:
-    """Return the entry points of ``group``; they are read again when a folder of ``sys.path`` has changed."""
+    """Return the entry points of ``group`` by name, as of the last change of a folder of ``sys.path``."""
     return _read(group, tuple((folder, _changed(folder)) for folder in sys.path))
 
 
 @functools.lru_cache(maxsize=16)
 def _read(group: str, folders: tuple[tuple[str, int], ...]) -> metadata.EntryPoints:
-    return metadata.entry_points(group=group)
+    points = metadata.entry_points(group=group)
+    return metadata.EntryPoints(sorted(points, key=lambda point: point.name))
 
 
 def _changed(folder: str) -> int:

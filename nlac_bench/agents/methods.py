@@ -324,7 +324,7 @@ def all_methods() -> Iterator[Listed]:
     """Yield all training algorithms: built-in ones, then plug-ins, including those that cannot be used."""
     for method in BUILT_IN.values():
         yield Listed(method.name, "built-in", method)
-    for point in _points():
+    for point in installed.entry_points(PLUGIN_GROUP):
         yield _listed(point)
 
 
@@ -347,7 +347,7 @@ def effective(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def names() -> tuple[str, ...]:
     """Return the names of all training algorithms: built-in ones, then plug-ins, which are not imported."""
-    return tuple(dict.fromkeys([*BUILT_IN, *(point.name for point in _points())]))
+    return tuple(dict.fromkeys([*BUILT_IN, *(point.name for point in installed.entry_points(PLUGIN_GROUP))]))
 
 
 def find(name: str) -> Method:
@@ -357,7 +357,7 @@ def find(name: str) -> Method:
         UnknownIdError: no algorithm has this name, or it is a plug-in that cannot be used (the message says
             why).
     """
-    plugins = [_listed(point) for point in _points() if point.name == name]
+    plugins = [_listed(point) for point in installed.entry_points(PLUGIN_GROUP) if point.name == name]
     if name in BUILT_IN:
         for plugin in plugins:
             warnings.warn(f"{plugin.error}; {plugin.fix}; the built-in algorithm is used", stacklevel=2)
@@ -372,10 +372,6 @@ def find(name: str) -> Method:
     if plugins[0].method is None:
         raise UnknownIdError(f"{plugins[0].error}; {plugins[0].fix}")
     return plugins[0].method
-
-
-def _points() -> list[importlib.metadata.EntryPoint]:
-    return sorted(installed.entry_points(PLUGIN_GROUP), key=lambda point: point.name)
 
 
 def _listed(point: importlib.metadata.EntryPoint) -> Listed:

@@ -208,7 +208,7 @@ def _agent(name: str) -> dict[str, object]:
 def _agent_plugins() -> list[dict[str, object]]:
     """Rows for the agents of other packages; the detail of one that cannot be imported is the reason."""
     rows = []
-    for point in _points(PLUGIN_GROUP):
+    for point in installed.entry_points(PLUGIN_GROUP):
         if point.name in (*FLOORS, *PROMPTED, *BUILT_IN):
             rows.append(
                 _row(point.name, False, f"plug-in {point.value}: a built-in agent has this name", _RENAME)
@@ -221,10 +221,6 @@ def _agent_plugins() -> list[dict[str, object]]:
         else:
             rows.append(_row(point.name, True, f"plug-in {point.value}"))
     return rows
-
-
-def _points(group: str) -> list[importlib.metadata.EntryPoint]:
-    return sorted(installed.entry_points(group), key=lambda point: point.name)
 
 
 def _algorithm(listed: Listed) -> dict[str, object]:
@@ -257,7 +253,7 @@ def _tasks(env: TextEnv) -> str:
 def _environment_plugins() -> list[dict[str, object]]:
     """Rows for the environments of other packages, each of which is made and reset once."""
     rows = []
-    for point in _points(registry.PLUGIN_GROUP):
+    for point in installed.entry_points(registry.PLUGIN_GROUP):
         what = f"plug-in {point.value}"
         try:
             if registry.find(point.name).env_id is not None:
