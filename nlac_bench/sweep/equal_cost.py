@@ -43,15 +43,17 @@ class EqualCost:
         header = [f"validated within … {name}"]
         for share in SHARES:
             header += [f"{share * self.smallest:,.0f}", f"{self.against} − method"]
-        first = next(iter(self.by_method.values()))
-        lines = [[self.against, *(cell for each in first for cell in (number(each.a), ""))]]
+        own = [{each.a for each in column} for column in zip(*self.by_method.values(), strict=True)]
+        lines = [[self.against, *(cell for a in own for cell in (number(*a) if len(a) == 1 else "–", ""))]]
         for method, row in self.by_method.items():
             cells = (
                 (number(each.b), Estimate(each.a - each.b, each.low, each.high).to_text(sign=True))
                 for each in row
             )
             lines.append([method, *(cell for pair in cells for cell in pair)])
-        return f"{render_table(header, lines)}\n{CAVEAT}"
+        seeds = f"; – for {self.against}: each row compares the seeds that both methods have finished"
+        notes = CAVEAT + ("" if all(len(a) == 1 for a in own) else seeds)
+        return f"{render_table(header, lines)}\n{notes}"
 
 
 def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> list[EqualCost]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
-from nlac_bench.training.curve import rows_of
+from nlac_bench.training.curve import chosen_of, rows_of, success_of_planned
 from nlac_bench.training.untrained import BASE
 
 TUNING = "tuning"
@@ -134,18 +134,18 @@ def done(folder: Path) -> bool:
 
 
 def best_validation(folder: Path) -> float:
-    """Return the highest validation success of a run.
+    """Return the validation success of a run's best checkpoint.
 
     Raises:
-        RunFolderError: the metrics are damaged, or have no validation.
+        RunFolderError: the metrics are damaged, or have no validation in which all episodes have a result.
     """
-    validations = rows_of(RunFolder.open(folder), "validation")
-    if not validations:
+    chosen = chosen_of(rows_of(RunFolder.open(folder), "validation"))
+    if chosen is None:
         raise RunFolderError(
-            f"{folder / 'metrics.jsonl'} has no validation; restore the file, or move the folder away to run "
-            "it again"
+            f"{folder / 'metrics.jsonl'} has no validation in which all episodes have a result; restore the "
+            "file, or move the folder away to run it again"
         )
-    return max(float(row["success"]) for row in validations)
+    return success_of_planned(chosen)
 
 
 def further_tuning(sweep: Sweep, out: Path) -> list[Cell]:
@@ -165,9 +165,9 @@ def further_tuning(sweep: Sweep, out: Path) -> list[Cell]:
 
 
 def chosen_rates(sweep: Sweep, out: Path) -> dict[str, float]:
-    """Return the learning rate of each method whose listed rates have been tried; of equally good ones, the
+    """Return the learning rate of each method whose rates have all been tried; of equally good ones, the
     smallest."""
-    tried = [*sweep.tuning(), *(cell for cell in further_tuning(sweep, out) if done(cell.folder(out)))]
+    tried = [*sweep.tuning(), *further_tuning(sweep, out)]
     rates: dict[str, float] = {}
     for method in sweep.methods:
         best = _best([cell for cell in tried if cell.method == method], out)

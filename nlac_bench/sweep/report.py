@@ -280,8 +280,7 @@ def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, object]:
     for method in sweep.methods:
         for seed, run in results.by_seed(env, method).items():
             curve = [
-                {**{key: v[key] for key in AXES}, "success": v["success"], "tasks": v["tasks"]}
-                for v in run.validations
+                {key: v[key] for key in (*AXES, "success", "tasks") if key in v} for v in run.validations
             ]
             items[f"{method}-{seed}"] = {"success": _by_task(run.measured), "cost": run.cost}
             if env in sweep.seeds:

@@ -12,7 +12,7 @@ from nlac_bench.stats.pairing import MeasuredRun, NotComparableError, check_seed
 from nlac_bench.sweep.plan import ALWAYS_A_FLOOR, FLOORS, Cell, Sweep, base_folder, floor_folder
 from nlac_bench.sweep.status import CellCount, Status, cell_status, one_line, status_of, transfer_status
 from nlac_bench.training.costs import RunCost
-from nlac_bench.training.curve import AXES, latest, rows_of
+from nlac_bench.training.curve import AXES, rows_of, success_of_planned
 from nlac_bench.training.untrained import BASE
 
 K = TypeVar("K")
@@ -33,18 +33,24 @@ class Played:
 
     def steps_to(self, success: float) -> int | None:
         """Return the gradient steps at the first validation with at least ``success``, or None."""
-        reached = (v["gradient_steps_total"] for v in self.validations if v["success"] >= success)
+        rising = [v for v in self.validations if v["best"]]
+        reached = (v["gradient_steps_total"] for v in rising if success_of_planned(v) >= success)
         return next(reached, None)
 
     @property
+    def chosen(self) -> dict[str, Any]:
+        """The validation of the tested checkpoint."""
+        return [v for v in self.validations if v["best"]][-1]
+
+    @property
     def best(self) -> float:
-        """The highest validation success."""
-        return max(float(v["success"]) for v in self.validations)
+        """The validation success of the tested checkpoint."""
+        return success_of_planned(self.chosen)
 
     @property
     def chosen_step(self) -> int:
         """The gradient steps of the tested checkpoint; 0 if no validation was better than the first."""
-        return int([v["gradient_steps_total"] for v in self.validations if v["best"]][-1])
+        return int(self.chosen["gradient_steps_total"])
 
 
 @dataclass(frozen=True)
@@ -144,18 +150,16 @@ def _played(cell: Cell, out: Path, folder: Path) -> Played:
     path = cell.folder(out)
     try:
         training = RunFolder.open(path)
-        rows = list(training.metrics())
         iterations = rows_of(training, "iteration")
         last = iterations[-1]
         cost = {label: float(last[key]) for key, label in AXES.items()}
-        validations = tuple(latest(rows, "validation"))
         run = Played(
             MeasuredRun.read(folder, f"{cell.method}-{cell.seed}"),
-            validations,
+            tuple(rows_of(training, "validation")),
             cost,
             RunCost.trained(training, iterations),
         )
-        _ = run.best, run.chosen_step
+        _ = run.chosen
     except (LookupError, TypeError, ValueError) as error:
         raise RunFolderError(f"{path / 'metrics.jsonl'} is damaged ({error!r})") from error
     return run

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError, write_atomically
 from nlac_bench.redaction import redact
-from nlac_bench.sweep.plan import Cell, Sweep, base_folder
+from nlac_bench.sweep.plan import Cell, Sweep, base_folder, further_tuning
 from nlac_bench.untrusted import MAX_SETTINGS_BYTES, read_json
 
 State: TypeAlias = Literal["finished", "failed", "interrupted", "not started"]
@@ -113,7 +113,8 @@ def cell_status(sweep: Sweep, cell: Cell, out: Path) -> Status:
     own = status_of(cell.folder(out))
     if own.state != "not started":
         return own
-    needed = {f"tuning at rate {t.lr:g}": t.folder(out) for t in sweep.tuning() if t.method == cell.method}
+    tuning = [t for t in (*sweep.tuning(), *further_tuning(sweep, out)) if t.method == cell.method]
+    needed = {f"tuning at rate {t.lr:g}": t.folder(out) for t in tuning}
     needed["run of the untrained model"] = base_folder(out, cell.env, cell.seed)
     for name, folder in needed.items():
         status = status_of(folder)

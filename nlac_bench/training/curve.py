@@ -70,13 +70,22 @@ def tested_weights(run: RunFolder) -> str | None:
 
 def start_is_best(run: RunFolder) -> bool:
     """Return whether the best validation was that before training, so that the untrained model is tested."""
-    chosen = _chosen(rows_of(run, "validation"))
+    chosen = chosen_of(rows_of(run, "validation"))
     return chosen is not None and not chosen["gradient_steps_total"]
 
 
-def _chosen(validations: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def chosen_of(validations: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the validation whose checkpoint is tested: the last one that was the best so far."""
     return next((row for row in reversed(validations) if row["best"]), None)
+
+
+def success_of_planned(validation: Mapping[str, Any]) -> float:
+    """Return the share of the planned tasks that succeeded in a validation; it chooses the checkpoint.
+
+    Tasks that a content filter stopped count as failures.
+    """
+    played = validation.get("tasks", 1)
+    return float(validation["success"]) * played / validation.get("planned", played)
 
 
 def _damaged(run: RunFolder, fault: str) -> str:
@@ -90,7 +99,7 @@ def learned(folder: Path, name: str = "") -> TrainedSeed:
     """
     run = RunFolder.open(folder)
     validations = rows_of(run, "validation")
-    chosen = _chosen(validations)
+    chosen = chosen_of(validations)
     if chosen is None or run.owed():
         return TrainedSeed(name, validations)
     return TrainedSeed(name, validations, tested(chosen, outcomes_of(run)))

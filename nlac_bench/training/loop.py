@@ -144,7 +144,8 @@ class TrainingLoop:
             probed, played = await together(self.measured(episodes, deep), self.play_validation())
         else:
             probed = await self.measured(episodes, deep)
-        ended = {"ended_early": reason} if (reason := self.exhausted()) else {}
+        early = None if self.allowance.finished() else self.exhausted()
+        ended = {} if early is None else {"ended_early": early}
         self.log({"kind": "iteration", **self.where(), **metrics, **probed, **engine, **ended})
         check_readable(self.progress.first_answers, metrics, self.config, self.keep_going)
         best = played is not None and self.judge(*played)
@@ -161,17 +162,21 @@ class TrainingLoop:
 
     def finished(self) -> bool:
         """Return whether the budget is spent, ``total_epochs`` passes over the training tasks are done, or
-        there is nothing more to learn from: ``exhausted``, or sooner if ``stop_without_signal`` is set."""
+        there is nothing more to learn from (``exhausted``)."""
         epochs = self.config.total_epochs
         return (
             self.allowance.finished()
             or (epochs is not None and self.schedule.epochs(self.progress.iteration) >= epochs)
-            or (self.config.stop_without_signal and self.progress.without_signal >= NO_SIGNAL)
             or self.exhausted() is not None
         )
 
     def exhausted(self) -> str | None:
-        """Return why a training that has taken gradient steps takes no further one, or None."""
+        """Return why a training that has taken gradient steps takes no further one, or None.
+
+        With ``stop_without_signal``, ``NO_SIGNAL`` iterations without a gradient are a reason.
+        """
+        if self.config.stop_without_signal and self.progress.without_signal >= NO_SIGNAL:
+            return f"{self.progress.without_signal} successive iterations had no gradient"
         return (
             self.progress.idle_reason(self.budget, self.keep_going) if self.progress.gradient_steps else None
         )

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Amount = Annotated[int | float, Field(ge=0, lt=2**63)]
+_Tasks = Annotated[int, Field(ge=1, lt=2**63)]
 _Rate = Annotated[float, Field(ge=0, le=1)]
 _Bound = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6)]
 """An end of an interval of a rate, which rounding can move beyond 0 or 1."""
@@ -49,10 +50,13 @@ class _Validation(_Row):
     success: _Rate
     ci: Annotated[list[_Bound], Field(min_length=2, max_length=2)]
     best: bool
+    tasks: _Tasks = 1
+    planned: _Tasks = 1
 
 
 class _Compared(_Row):
     success: _Rate
+    tasks: _Tasks = 1
 
 
 _KINDS: dict[str, type[_Row]] = {"iteration": _Iteration, "validation": _Validation, "compared": _Compared}

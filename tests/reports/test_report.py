@@ -477,6 +477,18 @@ def test_a_sweep_is_reported_with_failed_seeds(tmp_path: Path) -> None:
     assert report.verdict.startswith("On tau_retail, nlac has a success of 0.500")
 
 
+def test_the_verdict_of_a_sweep_names_every_method(tmp_path: Path) -> None:
+    data = json.loads((RETAIL / "comparison.json").read_text())
+    compared = [row for row in data["rows"] if row["versus"]]
+    for row, verdict in zip(compared, ("nothing was learned", "a verdict of a later version"), strict=False):
+        row["versus"]["verdict"] = verdict
+    (tmp_path / "comparison.json").write_text(json.dumps(data))
+    verdict = report_of([str(tmp_path)]).verdict
+    assert f"which learned nothing: {compared[0]['method']} (" in verdict
+    assert f"could not be compared with {compared[1]['method']} (" in verdict
+    assert all(f"{row['method']} (" in verdict for row in compared)
+
+
 def test_the_committed_sweep_is_reported_without_its_runs() -> None:
     report = report_of([str(RETAIL)])
     data = json.loads((RETAIL / "comparison.json").read_text())

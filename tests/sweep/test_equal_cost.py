@@ -65,6 +65,19 @@ def test_kinds_of_which_all_spent_the_same_are_left_out() -> None:
     assert kinds == ["env_steps", "tokens"]
 
 
+def test_the_success_of_against_is_left_out_where_the_rows_compare_different_seeds() -> None:
+    pairs = {
+        "ppo": CostComparison(NLAC, PPO, ("nlac", "ppo")),
+        "rft": CostComparison(NLAC[:1], PPO[:1], ("nlac", "rft")),
+    }
+    steps, tokens = equal_cost(pairs, "nlac")
+    row = next(line.split() for line in steps.to_text().splitlines() if line.startswith("nlac "))
+    assert row == ["nlac", "–", "–", "–"], "the two rows compare 0.625 and 0.5 with half of the steps"
+    assert "seeds that both methods have finished" in steps.to_text()
+    row = next(line.split() for line in tokens.to_text().splitlines() if line.startswith("nlac "))
+    assert row == ["nlac", "0.250", "0.250", "0.250"] and "both methods" not in tokens.to_text()
+
+
 def test_a_run_that_ended_early_keeps_its_last_success_and_does_not_shorten_the_comparison() -> None:
     ended = replace(run(100, 90, (0, 0, 0.25), (100, 90, 0.125)), ended_early=True)
     pairs = {

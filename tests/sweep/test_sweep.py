@@ -14,6 +14,7 @@ from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.cli import app
 from nlac_bench.harness.runs.configuration import ConfigError
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.seeds import plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.stats.estimates import Estimate
@@ -26,6 +27,7 @@ from nlac_bench.sweep.play import SweepJob, training_job
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.rows import Difference
 from nlac_bench.training.costs import RunCost
+from nlac_bench.training.metrics_row import fault_of
 
 SPEC = """
 methods = ["rft"]
@@ -147,8 +149,8 @@ def test_one_rate_beyond_a_best_rate_on_the_edge_is_tried(
     monkeypatch.setattr(sweeps, "best_validation", lambda folder: by_folder[folder.name])
     further = [cell.lr for cell in sweeps.further_tuning(planned, tmp_path)]
     assert further == ([] if beyond is None else [beyond])
-    assert ("nlac" in sweeps.chosen_rates(planned, tmp_path)) == (len(scores) == 3)
-    if beyond is not None:  # the further run may win, and none follows it
+    assert ("nlac" in sweeps.chosen_rates(planned, tmp_path)) == (len(scores) == 3 and beyond is None)
+    if beyond is not None:  # no rate is chosen before the further run has ended; it may win, none follows it
         by_folder[f"nlac-lr{beyond:g}"] = 1.0
         assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": beyond}
         assert len(sweeps.further_tuning(planned, tmp_path)) == 1
@@ -306,7 +308,13 @@ def test_a_sweep_that_was_moved_goes_on(tmp_path: Path) -> None:
 
 
 def played(measured: Any, validations: list[tuple[int, float]]) -> Played:
-    rows = tuple({"gradient_steps_total": n, "success": s, "best": s > 0.5} for n, s in validations)
+    best = [
+        s > max([-1.0, *(earlier for _, earlier in validations[:i])]) for i, (_, s) in enumerate(validations)
+    ]
+    rows = tuple(
+        {"gradient_steps_total": n, "success": s, "best": b}
+        for (n, s), b in zip(validations, best, strict=True)
+    )
     return Played(measured, rows, {}, RunCost(0, 0, 0.0, {}))
 
 
@@ -333,6 +341,38 @@ def test_steps_to_anothers_best_validation() -> None:
     assert leader[0].chosen_step == 20
     assert sweep_rows.steps_to_best(other, leader) == {0: None, 1: 40}, "never 0.9"
     assert sweep_rows.steps_to_best(leader, {2: other[0]}) == {}, "no common seed"
+
+
+def test_a_validation_that_lost_episodes_decides_nothing(tmp_path: Path) -> None:
+    """Such a validation is never the best one; tasks that a content filter stopped count as failures."""
+    rows = [
+        {"success": 0.25, "best": True, "tasks": 8, "planned": 8},
+        {"success": 0.75, "best": True, "tasks": 4, "planned": 8},  # four were stopped by a content filter
+        {"success": 1.0, "best": False, "tasks": 2, "planned": 8},  # six failed because of infrastructure
+    ]
+    steps = [{**row, "gradient_steps_total": 10 * i} for i, row in enumerate(rows)]
+    run = Played(None, tuple(steps), {}, RunCost(0, 0, 0.0, {}))  # type: ignore[arg-type]
+    assert (run.best, run.chosen_step, run.steps_to(0.3), run.steps_to(0.5)) == (0.375, 10, 10, None)
+    spent = {"env_steps": 0, "tokens": 0, "seconds": 0.0, "ci": [0.0, 1.0]}
+    for name, kept in (("a", steps), ("b", steps[2:])):
+        plan = plan_episodes(["t"], 1, base_seed=0)
+        with RunWriter.create(
+            tmp_path / name, config={}, conditions={"env": "a"}, subject={"agent": "a"}, plan=plan
+        ) as writer:
+            for i, row in enumerate(kept):
+                writer.log({"kind": "validation", "iteration": i, **spent, **row})
+    assert sweeps.best_validation(tmp_path / "a") == 0.375
+    with pytest.raises(RunFolderError, match="no validation in which all episodes have a result"):
+        sweeps.best_validation(tmp_path / "b")
+
+
+@pytest.mark.parametrize("tasks", [-5, 0, "x", 2.5, 2**63])
+def test_a_validation_with_a_bad_number_of_tasks_is_damaged(tasks: object) -> None:
+    spent = {"gradient_steps_total": 1, "env_steps": 1, "tokens": 1, "seconds": 1.0}
+    row = {**spent, "success": 0.5, "best": True, "ci": [0.0, 1.0]}
+    for kind in ("validation", "compared"):
+        assert fault_of(row, kind) is None and fault_of({**row, "tasks": 8}, kind) is None
+        assert "tasks" in str(fault_of({**row, "tasks": tasks}, kind))
 
 
 def test_verdicts_are_those_of_the_corrected_p_values(monkeypatch: pytest.MonkeyPatch) -> None:

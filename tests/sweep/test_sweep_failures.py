@@ -77,7 +77,7 @@ def make_run(
                 "iteration": iteration,
                 **spent,
                 "success": validated if iteration else 0.5,
-                "best": iteration == 0,
+                "best": iteration == 0 or validated > 0.5,
                 "tasks": 2,
                 "ci": [0.0, 1.0],
             }
@@ -94,7 +94,8 @@ def fill(out: Path, sweep: Sweep, but: Callable[[Cell], bool] = lambda cell: Fal
                 if source == cell.env and cell.lr is None:
                     make_run(cell.transferred(out, to), to)
     for cell in further_tuning(sweep, out):
-        make_run(cell.folder(out), cell.env, 0.5)
+        if not but(cell):
+            make_run(cell.folder(out), cell.env, 0.5)
     for env, seeds in sweep.seeds_by_env().items():
         for seed in seeds:
             make_run(base_folder(out, env, seed), env, 0.25)
@@ -238,6 +239,16 @@ def test_a_method_that_failed_at_tuning(tmp_path: Path) -> None:
     assert data["tuning"]["rft"] == {"0.0001": 0.5, "0.0003": None} and "rft" not in data["learning_rates"]
     assert re.search(r"^rft +– +0\.500 +– +–$", text, re.MULTILINE)
     assert "- rft at rate 0.0003: failed (exit code 2: CUDA out of memory)\n" in text
+
+
+def test_a_method_that_failed_at_the_rate_beyond_the_edge(tmp_path: Path) -> None:
+    """Its rate is not chosen without that run: a retry may win, and compared runs cannot change theirs."""
+    fill(tmp_path, TUNED, but=lambda c: c.method == "rft" and c.lr not in (1e-4, 3e-4))
+    fail(Cell("rft", "tau_retail", 100, 3.33e-5).folder(tmp_path))
+    _, data, cells = report(TUNED, tmp_path)
+    why = "tuning at rate 3.33e-05: exit code 2: CUDA out of memory"
+    assert of(cells["tau_retail", "rft"]) == cell(2, 0, 2, f"failed ({why})")
+    assert "rft" not in data["learning_rates"] and "ppo" in data["learning_rates"]
 
 
 def test_seeds_that_failed_for_different_reasons(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from nlac_bench.training.checkpoints import Checkpoints
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.metrics_row import fault_of
 from nlac_bench.training.player import TrainingPlayer
-from nlac_bench.training.progress import MAX_HOPELESS, MAX_IDLE, Progress
+from nlac_bench.training.progress import MAX_HOPELESS, MAX_IDLE, NO_SIGNAL, Progress
 from nlac_bench.training.run import interruptible
 from nlac_bench.training.schedule import Schedule
 from nlac_bench.types import Episode, Turn
@@ -237,6 +237,45 @@ def test_a_training_whose_policy_collapses_ends_and_says_why(
     assert "episodes were cut before their end" in rows[-1]["ended_early"]
     assert fault_of(rows[-1], "iteration") is None
     assert fault_of({**rows[-1], "ended_early": "\x1b[2J"}, "iteration")
+
+
+@pytest.mark.parametrize("budget", ["steps=400", "env_steps=4000", "tokens=4000"])
+def test_a_training_that_stops_without_signal_says_so(
+    budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = bare_training(
+        tmp_path, test_freq=1000, save_freq=1000, budget=budget, stop_without_signal=True
+    )
+    rows: list[dict[str, Any]] = []
+    norms = iter([1.0, 0.0, 1.0])
+
+    async def update(episodes: Any, left: Any) -> dict[str, float]:
+        return {"gradient_steps": 1.0, "grad_norm": next(norms, 0.0)}
+
+    without_models(training, monkeypatch, update)
+    monkeypatch.setattr(training, "judge", lambda *_: False)
+    monkeypatch.setattr(training, "save", lambda: None)
+    monkeypatch.setattr(training, "log", rows.append)
+    asyncio.run(training.run())
+    assert [row.get("ended_early") for row in rows[-2:]] == [None, "3 successive iterations had no gradient"]
+    assert len(rows) == 3 + NO_SIGNAL
+
+
+def test_a_training_that_has_spent_its_budget_did_not_end_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = bare_training(tmp_path, test_freq=1000, budget=f"steps={NO_SIGNAL}", stop_without_signal=True)
+    rows: list[dict[str, Any]] = []
+
+    async def update(episodes: Any, left: Any) -> dict[str, float]:
+        return {"gradient_steps": 1.0, "grad_norm": 0.0}
+
+    without_models(training, monkeypatch, update)
+    monkeypatch.setattr(training, "judge", lambda *_: False)
+    monkeypatch.setattr(training, "save", lambda: None)
+    monkeypatch.setattr(training, "log", rows.append)
+    asyncio.run(training.run())
+    assert len(rows) == NO_SIGNAL and "ended_early" not in rows[-1]
 
 
 @pytest.mark.parametrize("budget", ["steps=400", "env_steps=400", "tokens=400"])

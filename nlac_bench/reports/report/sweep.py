@@ -22,7 +22,7 @@ from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.reports.report.verdicts import setting
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.tables import number, p_text
-from nlac_bench.stats.verdicts import worded
+from nlac_bench.stats.verdicts import NOTHING_LEARNED, worded
 from nlac_bench.training.curve import AXES
 from nlac_bench.training.untrained import BASE
 
@@ -230,18 +230,21 @@ def _verdict(sweep: StoredSweep, env: str) -> str:
         return f"On {env}, {sweep.against} has no result, so nothing is compared with it."
     parts = [f"On {env}, {sweep.against} has a success of {number(leader.success)}{_gain(leader)}."]
     kinds: dict[str, list[str]] = {}
+    not_compared = "It could not be compared with"
     for row in rows.values():
         if row.versus is not None:
-            kinds.setdefault(row.versus.verdict, []).append(f"{row.method} ({number(row.success)})")
-    for verdict, words in (
-        ("A better", "It is better than"),
-        ("B better", "It is worse than"),
-        ("not distinguishable", "It cannot be told apart from"),
-        ("not measured", "It could not be compared with"),
-    ):
-        if verdict in kinds:
-            parts.append(f"{words} {sentence(kinds[verdict])}.")
-    return " ".join(parts)
+            words = _VERDICTS.get(row.versus.verdict, not_compared)
+            kinds.setdefault(words, []).append(f"{row.method} ({number(row.success)})")
+    said = (*_VERDICTS.values(), not_compared)
+    return " ".join([*parts, *(f"{words} {sentence(kinds[words])}." for words in said if words in kinds)])
+
+
+_VERDICTS = {
+    "A better": "It is better than",
+    "B better": "It is worse than",
+    "not distinguishable": "It cannot be told apart from",
+    NOTHING_LEARNED: "It cannot be told apart from the following, which learned nothing:",
+}
 
 
 def _gain(row: StoredRow) -> str:
