@@ -23,11 +23,11 @@ def best_floor(floors: Iterable[Entry]) -> Entry | None:
 def floor_note(entry: Entry, floors: Sequence[Entry]) -> str | None:
     """Return a note if ``entry`` is not significantly above the best of ``floors``, else None.
 
-    Floors with other tasks are left out. An entry with one run is tested as in ``compare``. For an entry with
+    Floors with other tasks, or of other worlds, are left out. An entry with one run is tested as in ``compare``. For an entry with
     several seeds, the error covers further seeds and tasks (``algorithm_p``).
     """
-    tasks = set(entry.outcomes[0].tasks)
-    best = best_floor(floor for floor in floors if set(floor.outcomes[0].tasks) == tasks)
+    played = _played(entry)
+    best = best_floor(floor for floor in floors if _played(floor) == played)
     if best is None:
         return None
     rates_ST, floor_ST = (
@@ -43,6 +43,11 @@ def floor_note(entry: Entry, floors: Sequence[Entry]) -> str | None:
         f"{where} its floor: the agent {best.subject.agent!r}, which uses no model, has "
         f"{np.mean(best.numbers.by_seed):.3f} (difference {difference:+.3f}, p = {p_text(p)})"
     )
+
+
+def _played(entry: Entry) -> tuple[set[str], set[int]]:
+    """Return the tasks of an entry, and its worlds; a task is another one in each world."""
+    return set(entry.outcomes[0].tasks), set(entry.subject.worlds or ())
 
 
 def algorithm_p(rates_ST: Floats, floor_T: Floats) -> float:

@@ -27,6 +27,7 @@ from nlac_bench.leaderboards.entry_part import (
     Id,
     Name,
     Rate,
+    Return,
     Sha256,
     Text,
 )
@@ -114,7 +115,7 @@ class TaskOutcome(EntryPart):
 
     state: list[State] = Field(min_length=1, max_length=MAX_TRIALS)
     success: list[bool | None] = Field(max_length=MAX_TRIALS)
-    reward: list[float | None] = Field(max_length=MAX_TRIALS)
+    reward: list[Return | None] = Field(max_length=MAX_TRIALS)
     end_reason: list[Name | None] = Field(max_length=MAX_TRIALS)
     truncated: list[bool] = Field(max_length=MAX_TRIALS)
 

@@ -8,8 +8,12 @@ Name: TypeAlias = Annotated[str, StringConstraints(max_length=500)]
 Text: TypeAlias = Annotated[str, StringConstraints(max_length=4_000)]
 Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,159}$")]
 Sha256: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
-Amount: TypeAlias = Annotated[float, Field(ge=0)]
+_LARGEST = 10**15
+"""Sums of thousands of such numbers are integers of 63 bits, and far from the largest float."""
+Count: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
+Amount: TypeAlias = Annotated[float, Field(ge=0, le=_LARGEST)]
+Return: TypeAlias = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
+"""The sum of an episode's rewards."""
 Rate: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Bounds: TypeAlias = tuple[float, float]
 """A 95 % confidence interval."""

@@ -45,7 +45,8 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
         RunOutcomes(seed=seed, tasks={task: _task(bool(rng.random() < rate), word) for task in ids})
         for seed in range(3)
     ]
-    spent = Tokens(calls=9, prompt_tokens=9_000, completion_tokens=1_234, cost=0.0, seconds=12.0)
+    calls = 10**15 if texts else 9
+    spent = Tokens(calls=calls, prompt_tokens=9_000, completion_tokens=1_234, cost=0.0, seconds=12.0)
     others = {f"role {text}"[:500]: spent for text in texts} or {"evaluator": spent}
     roles = {"policy": spent, **others}
     runs = [
@@ -61,6 +62,8 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
         for i in range(3)
     ]  # fmt: skip
     settings: dict[str, Any] = {f"setting {text}"[:500]: text for text in texts} or {"k": 1}
+    if texts:
+        settings["large"] = 10**400 + int(10 * rate)
     provenance = [
         RunProvenance(
             started=(every or "2026-11-01")[:500], nlac_bench=word, python="3.11", commit=every[:500] or None,

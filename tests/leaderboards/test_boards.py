@@ -13,6 +13,7 @@ from nlac_bench.leaderboards.entry import Entry, Source
 from nlac_bench.leaderboards.entry_file import entry_text
 from nlac_bench.leaderboards.numbers import stated_numbers
 from nlac_bench.leaderboards.pairs import all_pairs, measured_run
+from nlac_bench.leaderboards.subject import Subject
 from nlac_bench.reports.boards.rows import RowView
 from nlac_bench.stats.compare import compare_all
 from nlac_bench.stats.pairing import MeasuredRun
@@ -210,6 +211,18 @@ def test_above_the_floor_takes_the_seeds_into_account() -> None:
     assert sign_flip_p(varied_rates.mean(axis=0) - floor_rates) < 1e-9, "the mean of these seeds is above it"
     assert "not above its floor" in str(floor_note(varied, [floor]))
     assert algorithm_p(varied_rates, floor_rates) > 0.2
+
+
+def test_a_floor_of_another_world_says_nothing() -> None:
+    here, there = (Subject(agent="constant", worlds=[world]) for world in (1000, 1003))
+    floors = [entry("constant", wins(18), subject=here)]
+    poor = entry("poor", wins(18), subject=Subject(agent="poor", model="tiny", worlds=[1000]))
+    assert "not above its floor" in str(floor_note(poor, floors))
+    for worlds in ([1003], [1000, 1003], None):
+        elsewhere = entry("poor", wins(18), subject=Subject(agent="poor", model="tiny", worlds=worlds))
+        assert floor_note(elsewhere, floors) is None
+    both = [*floors, entry("constant", wins(30), subject=there)]
+    assert "0.300" in str(floor_note(poor, both)), "not the better one of the other world"
 
 
 def test_bystanders_change_the_place_but_not_the_verdict_of_neighbours() -> None:

@@ -58,6 +58,20 @@ def _set(*path: Any, to: Any) -> Callable[[Any], None]:
         (_set("outcomes", 0, "tasks", "000", "success", to=[]), "same length"),
         (_set("entry_id", to="../../evil"), "entry_id"),
         (_set("numbers", "success", to=1.5), "numbers.success"),
+        (_set("outcomes", 0, "tasks", "000", "reward", to=[1.7e308]), "reward"),
+        (_set("outcomes", 0, "tasks", "000", "reward", to=[-1e16]), "reward"),
+        (
+            _set(
+                "cost",
+                "tokens_by_role",
+                to={
+                    "policy": dict.fromkeys(
+                        ("calls", "prompt_tokens", "completion_tokens", "cost", "seconds"), 2**62
+                    )
+                },
+            ),
+            "tokens_by_role",
+        ),
         (_set("level", to="certified"), "level"),
         (_set("kind", to="algorithms"), "two runs"),
         (_set("board", "arguments", to=json.loads("[" * 40 + "]" * 40)), "nested"),

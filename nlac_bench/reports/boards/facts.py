@@ -184,7 +184,8 @@ def _summed(runs: Sequence[Mapping[str, Tokens]]) -> dict[str, Tokens]:
     for run in runs:
         for role, spent in run.items():
             before = total.get(role)
-            total[role] = spent if before is None else Tokens(
+            # a sum may exceed the largest number that one run may state
+            total[role] = spent if before is None else Tokens.model_construct(
                 calls=before.calls + spent.calls,
                 prompt_tokens=before.prompt_tokens + spent.prompt_tokens,
                 completion_tokens=before.completion_tokens + spent.completion_tokens,

@@ -65,4 +65,4 @@ def _differences(facts: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    return f"{value:g}" if type(value) in (int, float) else json.dumps(value)[:_LONGEST]
+    return f"{value:g}" if type(value) is float else json.dumps(value)[:_LONGEST]
