@@ -110,6 +110,11 @@ class Turn:
         return self.finish not in ("context_overflow", "content_filter")
 
 
+def beginning_of(info: Info) -> Info:
+    """Return the rules, tools and examples in the ``info`` of ``reset``; they may depend on the task."""
+    return {key: info[key] for key in ("policy", "tools", "examples") if key in info}
+
+
 CONTENT_FILTER = "content_filter"
 """``end_reason`` of an episode that a content filter stopped: not scored, and not played again."""
 SHAPED = "shaped@"
@@ -133,6 +138,9 @@ class Episode:
     info: Info = field(default_factory=dict)
     usage: dict[str, Usage] = field(default_factory=dict)
     seconds: float = 0.0
+    beginning: Info | None = field(default=None, compare=False, repr=False)
+    """What ``reset`` told the policy beside the first observation (``beginning_of``); None in episodes that
+    are read from files, which do not contain it."""
 
     @property
     def total_reward(self) -> float:

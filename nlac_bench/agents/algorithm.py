@@ -47,7 +47,7 @@ from nlac_bench.learner.source import push
 from nlac_bench.rollout.engines.engine import Slot, TrainableEngine
 from nlac_bench.rollout.engines.tokenizer import Tokenizer
 from nlac_bench.rollout.meter import StepMeter
-from nlac_bench.types import Episode
+from nlac_bench.types import Episode, Info, beginning_of
 
 C = TypeVar("C", bound=TrainConfig)
 
@@ -121,11 +121,22 @@ class Resources(Generic[C]):
         """The Hugging Face tokenizer of the model."""
         return self.engine.tokenizer
 
-    def env_info(self) -> tuple[str, dict[str, object]]:
-        """Return the environment's name and the ``info`` of its ``reset`` (with its rules and tools)."""
+    def env_of(self, task_id: str) -> TextEnv:
+        """Return a new environment that has the task: the one of training, or else that of validation."""
         env = self.make_env()
-        _, info = env.reset(seed=0)
-        return env.name, info
+        if self.make_validation_env is not None and task_id not in env.task_ids:
+            env = self.make_validation_env()
+        return env
+
+    def beginning(self, episode: Episode) -> Info:
+        """Return what ``reset`` tells the policy in ``episode``, which was read from a file; see ``Episode``.
+
+        A task that the environments do not have gets the beginning of another one.
+        """
+        env = self.env_of(episode.task_id)
+        known = {"task_id": episode.task_id} if episode.task_id in env.task_ids else None
+        _, info = env.reset(seed=episode.seed, options=known)
+        return beginning_of(info)
 
     def speaking(
         self, improvement_temperature: float | None = None, speaker_type: type[Speaker] = Speaker
@@ -164,18 +175,21 @@ class Resources(Generic[C]):
         Call its ``fork()`` for every action that is tried there. Returns None if the environment answered
         differently than in the episode.
         """
-        env = self.make_env()
-        if self.make_validation_env is not None and transition.task_id not in env.task_ids:
-            env = self.make_validation_env()
         self.steps.add(transition.step)
-        return await replayed(env, transition, self.prompts)
+        return await replayed(self.env_of(transition.task_id), transition, self.prompts)
 
     async def play_on(self, env: TextEnv, transition: Transition, action: str, seed: int) -> Playout:
         """Take ``action`` in ``env``, which is in the state of ``transition``; then let the policy play.
 
-        The policy plays to the end of the episode, but at most ``PLAYOUT_TURNS`` turns.
+        The policy plays to the end of the episode, but at most ``PLAYOUT_TURNS`` turns. Where its prompts
+        grow, it reads its earlier thoughts, as in the episode.
         """
-        playout = await play_on(env, transition, action, self.agent, seed, PLAYOUT_TURNS)
+        state, prefix = transition.state, None
+        if self.prompts.grows and state.prompt_ids is not None:
+            played = transition.action_ids if action == transition.action else None
+            prefix = self.encoder().acted(state, played or action, "policy")
+        actor = self.agent.resume(state, action, seed, None if prefix is None else prefix.ids)
+        playout = await play_on(env, transition, action, actor, self.prompts, PLAYOUT_TURNS)
         self.steps.add(len(playout.observations))
         return playout
 

@@ -13,7 +13,7 @@ from nlac_bench.agents.roles.transition import Transition, transitions
 from nlac_bench.learner.batch import TokenSequence
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.learner.outputs import Metrics
-from nlac_bench.types import Episode
+from nlac_bench.types import Episode, Info
 
 C = TypeVar("C", bound=TrainConfig)
 
@@ -27,7 +27,8 @@ class Trainer(ABC, Generic[C]):
 
     def __init__(self, resources: Resources[C], speaker_type: type[Speaker] = Speaker) -> None:
         self.resources, self.config, self.learner = resources, resources.config, resources.learner
-        self.env, self.info = resources.env_info()
+        self.env = resources.make_env().name
+        self._beginnings: dict[str, Info] = {}
         c = resources.config
         improvement = c.improvement_temperature if isinstance(c, ImprovementConfig) else None
         self.speaking, self.encoder = resources.speaking(improvement, speaker_type), resources.encoder()
@@ -41,7 +42,16 @@ class Trainer(ABC, Generic[C]):
 
     def transitions(self, episode: Episode) -> list[Transition]:
         """Return the transitions of ``episode``."""
-        return transitions(episode, self.env, self.info)
+        return transitions(episode, self.env, self.beginning(episode))
+
+    def beginning(self, episode: Episode) -> Info:
+        """Return what ``reset`` told the policy in ``episode``; see ``Resources.beginning``."""
+        known, task_id = self._beginnings, episode.task_id
+        if episode.beginning is not None:
+            known[task_id] = episode.beginning
+        elif task_id not in known and episode.turns:
+            known[task_id] = self.resources.beginning(episode)
+        return known.get(task_id, {})
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """Return KL(π ‖ initial π) on the sequences that the policy learned last."""

@@ -119,9 +119,9 @@ class OnPolicy(Trainer[C]):
         the prompts grow. The value at the added token is the value of the state. None if the prompt is too
         long.
         """
-        state, prompts = first_state(self.env, episode.first_observation, self.info), self.resources.prompts
-        prefix_ids = None
-        for _, turn, following in walk(episode, self.env, self.info):
+        info, prompts, prefix_ids = self.beginning(episode), self.resources.prompts, None
+        state = first_state(self.env, episode.first_observation, info)
+        for _, turn, following in walk(episode, self.env, info):
             state = following
             if prompts.grows and turn.prompt_ids is not None and turn.output_ids is not None:
                 prefix_ids = [*turn.prompt_ids, *turn.output_ids]

@@ -23,8 +23,8 @@ def best_floor(floors: Iterable[Entry]) -> Entry | None:
 def floor_note(entry: Entry, floors: Sequence[Entry]) -> str | None:
     """Return a note if ``entry`` is not significantly above the best of ``floors``, else None.
 
-    Floors with other tasks, or of other worlds, are left out. An entry with one run is tested as in ``compare``. For an entry with
-    several seeds, the error covers further seeds and tasks (``algorithm_p``).
+    Floors with other tasks, or of other worlds, are left out. An entry with one run is tested as in
+    ``compare``. For an entry with several seeds, the error covers further seeds and tasks (``algorithm_p``).
     """
     played = _played(entry)
     best = best_floor(floor for floor in floors if _played(floor) == played)

@@ -19,7 +19,7 @@ from nlac_bench.rollout.limits import PlayLimits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper
 from nlac_bench.rollout.usage import bounded
-from nlac_bench.types import CONTENT_FILTER, ContentFilterError, Episode, Info, Turn, Usage
+from nlac_bench.types import CONTENT_FILTER, ContentFilterError, Episode, Info, Turn, Usage, beginning_of
 
 _HEAVY = ("messages", "tools", "policy", "examples", "usage")
 """Keys of ``info`` that are not stored with the episode: the same for all episodes of a task, or (``usage``)
@@ -264,7 +264,7 @@ class Driver:
         episode.first_observation = observation
         if not episode.task_id:
             episode.task_id = str(info.get("task_id", spec.seed))
-        episode.info = stored_info(info)
+        episode.info, episode.beginning = stored_info(info), beginning_of(info)
         actor = begun(self.agent, player.unwrapped, spec.seed)
         total = Usage()
         while True:

@@ -204,7 +204,8 @@ def test_a_continuation_adds_to_the_rewards_before_it() -> None:
     state = State(env.name, "", (), ({"role": "user", "content": observation, "kind": "message"},))
     agent = PolicyAgent(Scripted("Is it alive?"), CompactPrompts(), Sampling())
     earlier = replace(END, state=state, reward_before=-2.0)
-    playout = asyncio.run(play_on(env, earlier, "Is it alive?", agent, 0, max_turns=3))
+    actor = agent.resume(state, "Is it alive?", 0)
+    playout = asyncio.run(play_on(env, earlier, "Is it alive?", actor, agent.prompts, max_turns=3))
     assert not playout.success and not playout.ended, "it was cut after three more turns"
     assert playout.reward == -2.0 - len(playout.observations)
     assert [turn.observation for turn in playout.turns] == playout.observations[1:]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 
-from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.baselines.agent_prm import AgentPRM, VisitedState
 from nlac_bench.learner import losses
 from nlac_bench.learner.batch import TokenBatch
@@ -63,7 +62,7 @@ def test_the_reward_model_learns_the_mean_label() -> None:
 
 def offer(prm: AgentPRM, *pairs: tuple[Sample, Sample]) -> None:
     """Let the policy have drawn these actions at the first state of an episode."""
-    (t,) = transitions(episode("t", [1.0]), prm.env, prm.info)
+    (t,) = prm.transitions(episode("t", [1.0]))
     prm.choices = [VisitedState(t, prm.speaking.speaker("x"), list(pair)) for pair in pairs]
 
 

@@ -27,6 +27,7 @@ from nlac_bench.baselines.ppo import PPO
 from nlac_bench.baselines.rft import RFT
 from nlac_bench.baselines.sac import SAC, SacLesson, q_loss
 from nlac_bench.baselines.self_distillation import SelfDistillation, real_future
+from nlac_bench.envs import registry
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.model_defaults import with_defaults
 from nlac_bench.learner.batch import (
@@ -41,7 +42,7 @@ from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine, spending_on
-from nlac_bench.types import Episode, Turn
+from nlac_bench.types import Episode, Turn, beginning_of
 from tests.baselines import signal_env
 from tests.baselines.signal_env import Signal
 from tests.envs.count_down import CountDown
@@ -83,6 +84,61 @@ def tiny_defaults(name: str) -> dict[str, Any]:
     run = {"agent": name, "env": "tau_retail", "model": "tiny", "train": {}}
     found: dict[str, Any] = with_defaults(run)["train"]
     return found
+
+
+# --- states and continuations -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_the_states_of_an_episode_have_what_its_own_reset_told(stored: bool) -> None:
+    """In ``first_steps``, the example depends on the task. Episodes that are read from files lack it."""
+    env: Any = registry.make_training_env("first_steps")
+    told = {}
+    episodes = []
+    for task_id in ("train/larger/000", "train/call/101", "train/larger/001"):
+        observation, info = env.reset(seed=1, options={"task_id": task_id})
+        told[task_id] = [*info["examples"], {"role": "user", "content": observation}]
+        turn = Turn("41", "Wrong.", info={"action_kind": "message"})
+        played = Episode(env.name, task_id, 0, 1, observation, [turn], True, False, False)
+        episodes.append(played if stored else replace(played, beginning=beginning_of(info)))
+    nlac = make("nlac")
+    resources = replace(nlac.resources, make_env=lambda: registry.make_training_env("first_steps"))
+    nlac = type(nlac)(resources)
+    for played in episodes:
+        (found,) = nlac.transitions(played)
+        kept = [{"role": m["role"], "content": m["content"]} for m in found.state.messages]
+        assert kept == told[played.task_id], played.task_id
+    assert len({str(messages[:-1]) for messages in told.values()}) == 2, "two families, two examples"
+
+
+def test_an_episode_of_a_task_that_no_environment_has_is_read() -> None:
+    nlac = make("nlac")
+    unknown = Episode("signal", "other", 0, 0, "red", [Turn("red-0")], True, False, False)
+    assert nlac.transitions(unknown)[0].state.policy == nlac.resources.make_env().policy()
+    assert nlac.transitions(Episode("signal", "gone", 0, 0, "")) == [], "a content filter stopped its reset"
+
+
+@pytest.mark.parametrize("grows", [False, True])
+@pytest.mark.parametrize("played", [False, True])
+def test_a_continuation_reads_the_tokens_of_the_episode_where_prompts_grow(
+    grows: bool, played: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chat template would leave the thoughts of the turns before out."""
+    nlac = make("nlac")
+    seen: list[Any] = []
+
+    async def playout(env: Any, transition: Any, action: str, actor: Any, prompts: Any, most: int) -> Playout:
+        seen.append(actor._prefix_ids)
+        return Playout([], False, 0.0, False)
+
+    monkeypatch.setattr("nlac_bench.agents.algorithm.play_on", playout)
+    monkeypatch.setattr(CompactPrompts, "grows", grows, raising=False)
+    (t,) = nlac.transitions(episode("t", [1.0]))
+    asyncio.run(nlac.resources.play_on(Signal(), t, t.action if played else "blue-1", seed=0))
+    assert t.state.prompt_ids == [5, 6, 7] and list(t.action_ids) == [8, 8]
+    tokenizer = nlac.resources.tokenizer
+    other = [*tokenizer("blue-1", add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    assert seen == [[5, 6, 7, *([8, 8] if played else other)] if grows else None]
 
 
 # --- PPO ----------------------------------------------------------------------------------------------

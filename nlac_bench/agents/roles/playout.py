@@ -3,7 +3,7 @@ play."""
 
 from dataclasses import dataclass, field
 
-from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.policy_agent import PolicyActor
 from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
@@ -40,13 +40,15 @@ async def replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -
 
 
 async def play_on(
-    env: TextEnv, transition: Transition, action: str, agent: PolicyAgent, seed: int, max_turns: int
+    env: TextEnv,
+    transition: Transition,
+    action: str,
+    actor: PolicyActor,
+    prompts: RolePrompts,
+    max_turns: int,
 ) -> Playout:
-    """Take ``action`` in ``env`` (which is used up), then up to ``max_turns`` actions of ``agent``."""
-    actor = agent.resume(transition.state, action, seed)
-    observation, reward, terminated, cut, info = await env.astep(
-        agent.prompts.heard(action, transition.state)
-    )
+    """Take ``action`` in ``env`` (which is used up), then up to ``max_turns`` actions of ``actor``."""
+    observation, reward, terminated, cut, info = await env.astep(prompts.heard(action, transition.state))
     observations, total = [observation], transition.reward_before + float(reward)
     turns: list[Turn] = []
     while not (terminated or cut) and len(observations) <= max_turns:

@@ -1,5 +1,6 @@
 """The agent that plays in the policy role; all training methods use it, in training and after it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from nlac_bench.agents.prompted import as_turn, form_of
@@ -33,10 +34,17 @@ class PolicyAgent:
         """Return an actor for a new episode."""
         return PolicyActor(self, env.name, seed)
 
-    def resume(self, state: State, action: str, seed: int) -> "PolicyActor":
-        """Return an actor that continues an episode after ``action`` was taken in ``state``."""
+    def resume(
+        self, state: State, action: str, seed: int, prefix_ids: Sequence[int] | None = None
+    ) -> "PolicyActor":
+        """Return an actor that continues an episode after ``action`` was taken in ``state``.
+
+        Args:
+            prefix_ids: the tokens of the conversation up to and with the action, if they are known.
+        """
         actor = PolicyActor(self, state.env, seed)
         actor.state, actor.last_action = state, action
+        actor._prefix_ids = None if prefix_ids is None else list(prefix_ids)
         return actor
 
     def prompt_hashes(self) -> dict[str, str]:

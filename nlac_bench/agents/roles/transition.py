@@ -112,7 +112,7 @@ def walk(episode: Episode, env: str, info: Mapping[str, object]) -> Iterator[tup
 
     Args:
         env: the environment's name.
-        info: the ``info`` of ``reset``, with policy and tools, which episodes do not contain.
+        info: what ``reset`` told the policy in this episode; see ``Episode.beginning``.
     """
     state = first_state(env, episode.first_observation, info)
     for turn in episode.turns:

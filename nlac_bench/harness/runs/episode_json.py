@@ -18,7 +18,7 @@ MAX_LINE_BYTES = 64 * 2**20
 
 _USAGE_FIELDS = tuple(f.name for f in fields(Usage))
 _TURN_FIELDS = tuple(f.name for f in fields(Turn))
-_EPISODE_FIELDS = tuple(f.name for f in fields(Episode))
+_EPISODE_FIELDS = tuple(f.name for f in fields(Episode) if f.name != "beginning")
 
 
 def dump_line(row: Mapping[str, Any]) -> str:
@@ -58,7 +58,7 @@ def parse_line(line: bytes) -> dict[str, Any]:
 
 
 def episode_to_row(episode: Episode) -> dict[str, Any]:
-    """Return ``episode`` as plain dicts and lists, with all fields of its turns."""
+    """Return ``episode`` as plain dicts and lists, without ``beginning`` and with all fields of its turns."""
     row = {name: getattr(episode, name) for name in _EPISODE_FIELDS}
     row["turns"] = [_turn_to_row(turn) for turn in episode.turns]
     row["usage"] = usage_to_row(episode.usage)
