@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.bridges.playable import playable
 from nlac_bench.envs import registry
 from nlac_bench.envs.conformance import check
 from nlac_bench.envs.prompts import PromptsEnv, services
-from nlac_bench.errors import ConfigError, DataError, EnvInfraError, MissingError
+from nlac_bench.errors import ConfigError, DataError, EnvInfraError, MissingError, NlacBenchError
+from nlac_bench.harness.measure.prepare import NeedsUserError, outline
+from nlac_bench.harness.runs.configuration import RunConfig
 
 Row = dict[str, Any]
 
@@ -108,8 +111,14 @@ def test_rules_accept_and_refuse(
         (rewarded("rule-openai/gsm8k", {"a": 1}), "row 2, column reward_model.ground_truth: must be a text"),
         (rewarded("agent_env", "my_pkg:Env-v0"), "row 2, column reward_model.ground_truth: .*not a built-in"),
         (rewarded("agent_env", 'prompts@{"data": "x"}'), "ground_truth: 'prompts' is not"),
-        (rewarded("agent_env", 'tau_retail@{"data": "/etc"}'), "argument data of tau_retail names a file"),
-        (rewarded("agent_env", 'twenty_questions@{"recording": "/tmp/x"}'), "the argument recording"),
+        (rewarded("agent_env", 'tau_retail@{"data": "/etc"}'), "argument data of tau_retail must be embedded or"),
+        (rewarded("agent_env", 'tau_retail@{"data": 3}'), "argument data of tau_retail must be embedded or"),
+        (rewarded("agent_env", 'twenty_questions@{"recording": "x"}'), "argument recording .* a number"),
+        (rewarded("agent_env", 'tau_retail@{"user": "replay", "replies": "/etc/passwd"}'), "argument user"),
+        (rewarded("agent_env", 'tau_retail@{"replies": "x"}'), "argument replies of tau_retail must be a number"),
+        (rewarded("agent_env", 'tau_retail@{"user": "human"}'), "argument user .*scripted or none"),
+        (rewarded("agent_env", 'tau_retail@{"user": ["human"]}'), "argument user .*scripted or none"),
+        (rewarded("agent_env", 'tau_retail@{"chat": {"a": "b"}}'), "argument chat of tau_retail must be a number"),
         (rewarded("agent_env", "tau_retail@{"), "ground_truth: environment string"),
         (rewarded("code-sandbox", "{"), "row 2, column reward_model.ground_truth: is not JSON"),
         (rewarded("code-sandbox", {"inputs": ["1"], "outputs": []}), "lists inputs and outputs of the same"),
@@ -215,6 +224,38 @@ def test_a_row_is_an_episode_of_another_environment(written: Callable[..., Path]
         twin.step("a wrong action")  # the fork is an episode of its own
     env.reset(seed=1, options={"task_id": "row/000001"})
     assert env._state.inner.task_id == inner.task_ids[3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'tau_retail@{"data": "embedded", "user": "scripted", "level": "easy", "tasks": [0, 1], "chat": null}',
+        'tau_airline@{"reward": "shaped@{\\"consented\\": 0.2}", "render_mode": "ansi", "split": "train"}',
+        'shop_worlds@{"rules": "hidden", "worlds": "held_out", "world": 1003}',
+        'math500_hard@{"num_tasks": 3, "problem_seed": 1, "level": 5}',
+        'twenty_questions@{"oracle": "knowledge", "unknowns": "no", "recording": null}',
+        'first_steps@{"family": null}',
+    ],
+)
+def test_a_row_chooses_tasks_and_rules_of_its_environment(text: str, written: Callable[..., Path]) -> None:
+    env = PromptsEnv(data=written(rewarded("agent_env", text)))
+    env.reset(seed=0)
+    assert not env.floors_only
+
+
+def test_rows_whose_user_is_none_are_for_floors_only(written: Callable[..., Path]) -> None:
+    none, scripted = (
+        rewarded("agent_env", f'tau_retail@{{"user": "{user}"}}') for user in ("none", "scripted")
+    )
+    train = {"data": written(none, name="train.jsonl"), "val": written(scripted, gsm8k(), name="val.jsonl")}
+    assert PromptsEnv(**train, split="test").floors_only and PromptsEnv(**train, split="train").floors_only
+    assert not PromptsEnv(data=train["val"]).floors_only
+    text = f'prompts@{{"data": "{train["data"]}"}}'
+    with pytest.raises(NlacBenchError, match="needs a model that plays the user"):
+        playable(text)
+    with pytest.raises(NeedsUserError, match="let the rows name environments that need no model"):
+        outline(RunConfig(env=text, agent="react", model="tiny"))
+    assert len(outline(RunConfig(env=text, agent="oracle")).plan) == 1
 
 
 def test_the_environment_conforms(written: Callable[..., Path]) -> None:

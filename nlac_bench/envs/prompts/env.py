@@ -97,6 +97,8 @@ class PromptsEnv(TextEnv):
         self._verifier, self._sandbox = checked_url("verifier", verifier), checked_url("sandbox", sandbox)
         for file, rows in zip(files, tables, strict=True):
             self._refuse_without_service(file, rows)
+        every = (row for rows in tables for row in rows)
+        self._named = dict.fromkeys(row.gold for row in every if row.scorer == "episode")
         by_split = _splits(tables)
         self.splits = tuple(by_split)
         if split not in self.splits:
@@ -128,6 +130,17 @@ class PromptsEnv(TextEnv):
         """One, or the limit of the environment that the running row stands for."""
         inner = self._playing()
         return 1 if inner is None else inner.max_steps
+
+    @property
+    def floors_only(self) -> bool:
+        """Whether the user of a row's environment has to be played by a model, which rows cannot name."""
+        return any(getattr(self._made(text), "floors_only", False) for text in self._named)
+
+    def _made(self, text: str) -> TextEnv:
+        """Return the environment ``text``, which is made once and forked for episodes."""
+        if text not in self._inner:
+            self._inner[text] = registry.make_text_env(text)
+        return self._inner[text]
 
     def stored_row(self, task_id: str) -> dict[str, Any]:
         """Return the row of a task as the file has it, without null values."""
@@ -188,9 +201,7 @@ class PromptsEnv(TextEnv):
         if row.scorer != "episode":
             self._state = _PromptTask(row)
             return row.question
-        if row.gold not in self._inner:
-            self._inner[row.gold] = registry.make_text_env(row.gold)
-        inner = self._inner[row.gold].fork()
+        inner = self._made(row.gold).fork()
         drawn, named = int(self.np_random.integers(2**31)), row.extra.get("seed")
         seed = named if isinstance(named, int) and 0 <= named < 2**31 else drawn
         observation, _ = await inner.areset(seed=seed, options={"task_id": _inner_task(row, inner)})

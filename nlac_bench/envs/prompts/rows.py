@@ -29,6 +29,15 @@ SCORERS: Mapping[str, str] = {
 }
 """Styles of rewards, and what scores them; the styles ``rule`` and ``model`` depend on ``data_source``."""
 COLUMNS = ("prompt", "reward_model")
+CHOICES = frozenset({"split", "level", "tasks", "reward", "rules", "worlds", "family", "unknowns"})
+"""Arguments of environments that choose tasks and rules; a row may give them any value."""
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "data": ("embedded", "official"),
+    "user": ("scripted", "none"),
+    "oracle": ("knowledge",),
+    "render_mode": ("ansi",),
+}
+"""The values that a row may give to other arguments; further arguments may be numbers."""
 ROLES = ("system", "user", "assistant")
 PLAIN_POLICY = r"Answer the question. End your reply with the final answer in \boxed{}."
 
@@ -210,7 +219,8 @@ def _cases(gold: Any, column: str) -> dict[str, Any]:
 def _refused_env(text: str) -> str:
     """Return why an environment string of a file is not made; empty if it is.
 
-    A file may come from anybody: it imports no modules, and names no files and no servers.
+    A file may come from anybody: it imports no modules, names no files and no servers, and asks no person.
+    A number does none of that; other values are read only of arguments that choose tasks and rules.
     """
     try:
         name, arguments = parse(text)
@@ -219,7 +229,12 @@ def _refused_env(text: str) -> str:
         return str(error)
     if not registry.is_known(name) or entry in registry.BUILTIN_WITH_ARGUMENTS:
         return f"{name!r:.80} is not a built-in environment, and not one that an installed package registers"
-    outside = sorted({"data", "recording", "chat"} & arguments.keys())
-    if any(arguments.get(each) not in (None, "embedded", "official") for each in outside):
-        return f"the argument {outside[0]} of {name} names a file, which a data file does not decide"
+    for each, value in arguments.items():
+        if value is None or each in CHOICES or value in VALUES.get(each, ()):
+            continue
+        if each in VALUES or not isinstance(value, int | float):
+            return (
+                f"the argument {each} of {name} must be {' or '.join(VALUES.get(each, ('a number',)))} in a "
+                f"data file, which names no files, servers or people; got {value!r:.80}"
+            )
     return ""
