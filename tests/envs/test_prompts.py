@@ -163,6 +163,12 @@ def test_csv_and_json_lists_have_the_rows_of_json_lines(tmp_path: Path) -> None:
     for name in ("rows.csv", "rows.json"):
         env = PromptsEnv(data=tmp_path / name)
         assert score(env, "#### 7", task=1) == (1.0, True)
+    (tmp_path / "plain.csv").write_text('question,answer,split\n[1],"[-1, 1]",\ny?,"[2,5)",\nz?,"{1, 2}",\n')
+    env = PromptsEnv(data=tmp_path / "plain.csv")
+    assert env.reset(options={"task_id": "row/000001"})[0] == "[1]"
+    for task, (right, wrong) in enumerate((("[-1, 1]", "(-1, 1)"), ("[2,5)", "[2,5]"), (r"\{2, 1\}", "1"))):
+        assert score(env, rf"\boxed{{{right}}}", task) == (1.0, True)
+        assert score(env, rf"\boxed{{{wrong}}}", task) == (0.0, False)
 
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +195,7 @@ def test_parquet_as_datasets_writes_it(tmp_path: Path) -> None:
         PromptsEnv(data=path)
 
 
-def test_splits(written: Callable[..., Path]) -> None:
+def test_splits(written: Callable[..., Path], tmp_path: Path) -> None:
     train, val = written(gsm8k(0), gsm8k(1)), written(gsm8k(2), name="val.jsonl")
     both = {split: PromptsEnv(data=train, val=val, split=split) for split in ("train", "test")}
     assert [len(env.task_ids) for env in both.values()] == [2, 1]
@@ -198,6 +204,17 @@ def test_splits(written: Callable[..., Path]) -> None:
     assert [PromptsEnv(data=named, split=s).task_ids for s in ("train", "test", "validation")] == [
         ("train/000001",), ("test/000002",), ("validation/000003",)
     ]  # fmt: skip
+    plain = [{"question": "q", "answer": 1, **({"split": s} if s else {})} for s in ("train", "test", "", "")]
+    for rows in (plain, [gsm8k(0), gsm8k(1, split="test"), gsm8k(2, extra_info={})]):
+        with pytest.raises(DataError, match="row 3 names no split, while others name train, test; name one"):
+            PromptsEnv(data=written(*rows, name="some.jsonl"))
+    (tmp_path / "some.csv").write_text("question,answer,split\nq,1,train\nq,1,test\nq,1,\n")
+    with pytest.raises(DataError, match="row 3 names no split"):
+        PromptsEnv(data=tmp_path / "some.csv")
+    assert PromptsEnv(data=written(plain[0], plain[2], name="one.jsonl")).task_ids == (
+        "row/000001",
+        "row/000002",
+    )
     assert PromptsEnv(data=train).task_ids == ("row/000001", "row/000002")
     with pytest.warns(UserWarning, match="are also measured; set val"):
         PromptsEnv(data=train, split="train")

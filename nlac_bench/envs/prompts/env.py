@@ -292,7 +292,7 @@ def _splits(tables: Sequence[Sequence[PromptRow]]) -> dict[str, dict[str, Prompt
     """Return the rows by split and task. Tasks of different splits have different ids.
 
     Raises:
-        DataError: the rows name several splits, and test is not one of them.
+        DataError: the rows name several splits, and a row names none, or test is not one of them.
     """
     if len(tables) == 2:
         return {name: _tasks(name, rows) for name, rows in zip(("train", "test"), tables, strict=True)}
@@ -301,6 +301,12 @@ def _splits(tables: Sequence[Sequence[PromptRow]]) -> dict[str, dict[str, Prompt
     if len(named) > 1:
         if "test" not in named:
             raise DataError(f"the rows name the splits {', '.join(named)[:200]}; one of them must be test")
+        without = next((row for row in rows if row.split is None), None)
+        if without is not None:
+            raise DataError(
+                f"row {without.number} names no split, while others name {', '.join(named)[:200]}; name "
+                "one in each row (extra_info.split, or the column split) or in none"
+            )
         return {name: _tasks(name, [row for row in rows if row.split == name]) for name in named}
     every = _tasks("row", rows)
     return {"train": every, "test": every}

@@ -104,10 +104,9 @@ def _plain(number: int, row: Mapping[str, Any]) -> PromptRow:
     if isinstance(answer, bool) or not isinstance(answer, str | int | float) or not str(answer).strip():
         raise _ColumnError("answer", f"must be a text or a number, got {answer!r:.80}")
     gold = str(answer).rpartition("####")[2].strip()
-    split = row.get("split")
     extra = {name: value for name, value in row.items() if name not in ("question", "answer")}
-    named = split if isinstance(split, str) else None
-    return PromptRow(number, named, PLAIN_POLICY, (), question, "answer", gold, "", extra, row)
+    split = _split(row.get("split"))
+    return PromptRow(number, split, PLAIN_POLICY, (), question, "answer", gold, "", extra, row)
 
 
 def _full(number: int, row: Mapping[str, Any]) -> PromptRow:
@@ -125,9 +124,13 @@ def _full(number: int, row: Mapping[str, Any]) -> PromptRow:
     if not isinstance(source, str):
         raise _ColumnError("data_source", f"must be text, got {source!r:.80}")
     scorer, gold = _reward(row["reward_model"], source)
-    split = extra.get("split", row.get("split"))
-    named = split if isinstance(split, str) else None
-    return PromptRow(number, named, policy, examples, question, scorer, gold, source, extra, row)
+    split = _split(extra.get("split", row.get("split")))
+    return PromptRow(number, split, policy, examples, question, scorer, gold, source, extra, row)
+
+
+def _split(value: Any) -> str | None:
+    """Return the split that a row names; an empty cell of CSV names none."""
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:
