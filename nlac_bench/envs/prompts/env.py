@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.envs import registry
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.prompts.rows import PromptRow, read_rows
 from nlac_bench.envs.prompts.services import checked_url, share_passed, verified
 from nlac_bench.envs.prompts.table import read_bytes
-from nlac_bench.envs.text_env import Outcome, TextEnv
+from nlac_bench.envs.text_env import END_REASONS, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import ConfigError, DataError
 from nlac_bench.simulators.math_grader import boxed, default_grader
@@ -137,7 +138,7 @@ class PromptsEnv(TextEnv):
         return any(getattr(self._made(text), "floors_only", False) for text in self._named)
 
     def _made(self, text: str) -> TextEnv:
-        """Return the environment ``text``, which is made once and forked for episodes."""
+        """Return the environment ``text``, made once."""
         if text not in self._inner:
             self._inner[text] = registry.make_text_env(text)
         return self._inner[text]
@@ -196,12 +197,21 @@ class PromptsEnv(TextEnv):
         number = int(rng.integers(0, 101))
         return rf"\boxed{{{number}}}" f"\n#### {number}"
 
+    def close(self) -> None:
+        """Close the plain Gymnasium environment of the running row; each episode has its own."""
+        inner = self._playing()
+        if isinstance(inner, PlainEnv):
+            inner.close()
+
     async def _begin(self, task_id: str) -> str:
+        self.close()
         row = self._rows[task_id]
         if row.scorer != "episode":
             self._state = _PromptTask(row)
             return row.question
-        inner = self._made(row.gold).fork()
+        inner = self._made(row.gold)
+        # A plain Gymnasium environment need not be one that can be copied.
+        inner = registry.make_text_env(row.gold) if isinstance(inner, PlainEnv) else inner.fork()
         drawn, named = int(self.np_random.integers(2**31)), row.extra.get("seed")
         seed = named if isinstance(named, int) and 0 <= named < 2**31 else drawn
         observation, _ = await inner.areset(seed=seed, options={"task_id": _inner_task(row, inner)})
@@ -241,19 +251,23 @@ def _read(file: Path, state: tuple[int, int, int] | None) -> tuple[Sequence[Prom
 
 
 async def _played(inner: TextEnv, action: str) -> Outcome:
-    """Take a step in another environment."""
+    """Take a step in another environment; a plain Gymnasium environment need not say how an episode ends."""
     observation, reward, terminated, truncated, info = await inner.astep(action)
     extra = {name: value for name, value in info.items() if name not in _OUTCOME}
+    success = info.get("success")
+    reason: Any = info.get("end_reason")
+    if reason not in END_REASONS:
+        reason = "success" if success else "max_steps" if truncated else "failure"
     return Outcome(
         observation,
         reward,
-        info["end_reason"] if terminated or truncated else None,
-        bool(info.get("success")),
-        info.get("reward_parts", {}),
+        reason if terminated or truncated else None,
+        None if success is None else bool(success),  # type: ignore[arg-type]
+        info.get("reward_parts") or {},
         info["action_kind"],
-        info["tool_name"],
-        info["tool_error"],
-        {role: Usage(**spent) for role, spent in info["usage"].items()},
+        info.get("tool_name"),
+        info.get("tool_error"),
+        {role: Usage(**spent) for role, spent in info.get("usage", {}).items()},
         extra,
     )
 
