@@ -31,7 +31,8 @@ def export_prompts(folder: Path, out: Path, options: Mapping[str, Any]) -> int:
         The number of rows.
 
     Raises:
-        ConfigError: ``out`` has another ending, or a setting must be repeated.
+        ConfigError: ``out`` has another ending, a setting must be repeated, or the tasks need a model that
+            plays their user, oracle or judge.
         MissingError: pyarrow is not installed, for parquet.
         NlacBenchError: the run or its environment cannot be read, or ``out`` cannot be written.
     """
@@ -40,7 +41,14 @@ def export_prompts(folder: Path, out: Path, options: Mapping[str, Any]) -> int:
         raise ConfigError(f"--out {out}: expected the name of a file that ends with {' or '.join(_ENCODERS)}")
     run = RunFolder.open(folder)
     config = stored_config(run, options)
-    env = Environments(config, None).measured
+    environments = Environments(config, None)
+    modelled = config.user_model is not None or config.replay is not None
+    if modelled or getattr(environments.measured, "floors_only", False):
+        raise ConfigError(
+            f"{folder}: its tasks need a model that plays their user, oracle or judge, and rows cannot name "
+            "one; export a run whose tasks need none"
+        )
+    env = environments.measured
     seeds = {item.task_id: item.seed for item in reversed(run.plan)}
     rows = []
     for index, (task_id, seed) in enumerate(sorted(seeds.items())):
@@ -49,7 +57,7 @@ def export_prompts(folder: Path, out: Path, options: Mapping[str, Any]) -> int:
             continue
         _, info = env.reset(seed=seed, options={"task_id": task_id})
         name, arguments = parse(config.env)
-        stated = {"split": env.split, **({"data": config.data} if config.data else {})}
+        stated = {**environments.arguments, "split": env.split}
         rows.append({
             "data_source": registry.canonical_name(name),
             "prompt": [{"role": m["role"], "content": m["content"]} for m in info["messages"]],

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 from nlac_bench.agents.tool_calling import action_of
+from nlac_bench.bridges.playable import playable
 from nlac_bench.envs.env_string import parse
-from nlac_bench.envs.registry import make_text_env
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError, EnvInfraError
 from nlac_bench.harness.runs.seeds import plan_episodes
@@ -92,9 +92,9 @@ def environment(name: str, **args: Any) -> type[TrlEpisode]:
 
     Raises:
         ConfigError: a tool of the environment has the name of a method that this class has already.
-        UnknownIdError, NlacBenchError: the environment cannot be made.
+        UnknownIdError, NlacBenchError: the environment cannot be made, or a model has to play its user.
     """
-    make = partial(make_text_env, name, **_arguments(name, args))
+    make = partial(playable, name, **_arguments(name, args))
     env = make()
     tools = [tool["function"] for tool in env.tools()]
     if taken := sorted({tool["name"] for tool in tools} & set(dir(TrlEpisode))):
@@ -107,8 +107,11 @@ def rows(name: str, **args: Any) -> list[dict[str, Any]]:
     """Return a row for each task: ``prompt``, ``task_id``, ``seed``. TRL adds what ``reset`` returns to it.
 
     The arguments are those of ``environment``; the seeds are those of ``nlac-bench run --seed 0``.
+
+    Raises:
+        UnknownIdError, NlacBenchError: as ``environment``.
     """
-    env = make_text_env(name, **_arguments(name, args))
+    env = playable(name, **_arguments(name, args))
     results = []
     for item in plan_episodes(env.task_ids, 1, base_seed=0):
         _, info = env.reset(seed=item.seed, options={"task_id": item.task_id})

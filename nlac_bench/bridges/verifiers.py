@@ -6,8 +6,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from nlac_bench.bridges.playable import playable
 from nlac_bench.bridges.require import require
-from nlac_bench.envs.registry import make_text_env
 from nlac_bench.harness.runs.seeds import plan_episodes
 
 require("verifiers", "verifiers")
@@ -45,7 +45,7 @@ class NlacTaskset(vf.Taskset[NlacTask, NlacTasksetConfig]):
     def load(self) -> Iterator[NlacTask]:
         """Yield the tasks in their order. The environment opens each conversation, so there is no prompt."""
         config = self.config
-        for item in plan_episodes(make_text_env(config.env).task_ids, 1, base_seed=config.seed):
+        for item in plan_episodes(playable(config.env).task_ids, 1, base_seed=config.seed):
             data = NlacData(id=item.task_id, name=item.task_id, env=config.env, seed=item.seed)
             yield NlacTask(data, config.task)
 
@@ -100,7 +100,7 @@ class NlacEnv(vf.Env[NlacEnvConfig]):
 
     async def run(self, task: NlacTask, agents: vf.Agents) -> None:
         """Play one episode and record its reward."""
-        env = make_text_env(task.data.env)
+        env = playable(task.data.env)
         _, info = await env.areset(seed=task.data.seed, options={"task_id": task.data.id})
         total, ended = 0.0, False
         try:

@@ -152,16 +152,17 @@ def make_playable(text: str, *, episodes: int | None = None, **kwargs: Any) -> g
     from nlac_bench.envs.adapter import PlainEnv
     from nlac_bench.envs.text_env import TextEnv
 
-    split = kwargs.get("split", "test")
+    name, stated = parse(text)
+    arguments = {**stated, **kwargs}
     try:
-        env = make(text, **kwargs)
+        env = construct(find(name), arguments)
     except TypeError:
-        env = make(text, **{name: value for name, value in kwargs.items() if name != "split"})
+        env = construct(find(name), {each: arguments[each] for each in arguments if each != "split"})
         if isinstance(env.unwrapped, TextEnv):
             raise
     if isinstance(env.unwrapped, TextEnv):
         return env
-    return PlainEnv(env, find(parse(text)[0]).name, split, episodes)
+    return PlainEnv(env, find(name).name, str(arguments.get("split", "test")), episodes)
 
 
 def make_text_env(text: str, **kwargs: Any) -> "TextEnv":

@@ -12,7 +12,7 @@ from nlac_bench.bridges.trl import TrlEpisode, environment, rows
 from nlac_bench.envs.registry import make_text_env
 from nlac_bench.envs.tau import TauRetailEnv
 from nlac_bench.envs.tau.actions import CallAction, parse_action
-from nlac_bench.errors import ConfigError, EnvInfraError
+from nlac_bench.errors import ConfigError, EnvInfraError, NlacBenchError
 
 ENV = "tau_retail"
 
@@ -77,6 +77,13 @@ def test_rows_without_tasks_and_tools_with_taken_names_are_refused(monkeypatch: 
     monkeypatch.setattr(TauRetailEnv, "tools", lambda self: [tool])
     with pytest.raises(ConfigError, match="its tool reset has the name of a method"):
         environment(ENV)
+
+
+def test_tasks_without_a_user_are_refused() -> None:
+    for make in (environment, rows):
+        with pytest.raises(NlacBenchError, match="needs a model that plays the user"):
+            make(ENV, user="none")
+        make(ENV, user="scripted", level="easy")
 
 
 def test_the_split_is_train_unless_another_is_given() -> None:

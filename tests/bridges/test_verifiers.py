@@ -19,7 +19,7 @@ vf = pytest.importorskip("verifiers.v1")
 
 from nlac_bench.envs.registry import make_text_env  # noqa: E402
 from nlac_bench.envs.tau import TauRetailEnv  # noqa: E402
-from nlac_bench.errors import EnvInfraError  # noqa: E402
+from nlac_bench.errors import EnvInfraError, NlacBenchError  # noqa: E402
 from nlac_bench.harness.runs.seeds import plan_episodes  # noqa: E402
 
 ENV = 'tau_retail@{"level": "medium"}'
@@ -116,6 +116,14 @@ def test_an_infrastructure_error_is_not_scored(tmp_path: Path, monkeypatch: pyte
     assert all(not trace.rewards for trace in episode.traces)
     [line] = next(tmp_path.rglob("traces.jsonl")).read_text().splitlines()
     assert json.loads(line)["ok"] is False
+
+
+def test_tasks_without_a_user_are_refused() -> None:
+    from nlac_bench.bridges.verifiers import NlacTaskset, NlacTasksetConfig
+
+    assert next(iter(NlacTaskset(NlacTasksetConfig(env=ENV)).load())).data.env == ENV
+    with pytest.raises(NlacBenchError, match="needs a model that plays the user"):
+        list(NlacTaskset(NlacTasksetConfig(env='tau_retail@{"user": "none"}')).load())
 
 
 def test_a_model_that_fails_is_not_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.prompts import PromptsEnv
 from nlac_bench.harness.runs.folder import RunFolder
 from tests.cli.command import nlac_bench, one_json
@@ -52,6 +54,36 @@ def test_tasks_of_any_environment_become_rows_that_play_them() -> None:
         PromptsEnv(data="out.jsonl").reset(options={"task_id": "row/000001"})[0]
         == (rows[0]["prompt"][-1]["content"])
     )
+
+
+def test_rows_name_the_world_and_the_constructor_arguments_of_the_run() -> None:
+    env = 'shop_worlds@{"rules": "told", "worlds": "held_out", "level": "easy"}'
+    nlac_bench("run", "--env", env, "--seed", "3", "--agent", "oracle", "--limit", "1", "--out", "run")
+    nlac_bench("export", "prompts", "run", "--out", "out.jsonl")
+    manifest = json.loads(Path("run/manifest.json").read_text())
+    [row] = rows_of("out.jsonl")
+    made = registry.make_text_env(row["reward_model"]["ground_truth"])
+    assert made.played_world == manifest["subject"]["world"] == 1003
+    again = one_json(
+        nlac_bench("run", "--env", "prompts", "--data", "out.jsonl", "--agent", "oracle", "--json")
+    )
+    assert again["success"] == 1.0
+
+    options = ("--user", "scripted", "--split", "train", "--agent", "oracle", "--limit", "1")
+    nlac_bench("run", "--env", "tau_retail", *options, "--out", "user")
+    nlac_bench("export", "prompts", "user", "--out", "user.jsonl")
+    [row] = rows_of("user.jsonl")
+    assert parse(row["reward_model"]["ground_truth"])[1] == {"user": "scripted", "split": "train"}
+
+
+def test_tasks_whose_user_needs_a_model_are_not_exported() -> None:
+    nlac_bench("run", "--env", "tau_retail", "--agent", "oracle", "--limit", "1", "--out", "run")
+    config = json.loads(Path("run/config.json").read_text())
+    for changed in ({"user": "none"}, {"user": "llm", "user_model": "m"}, {"replay": "replies.jsonl"}):
+        Path("run/config.json").write_text(json.dumps(config | changed))
+        shown = nlac_bench("export", "prompts", "run", "--out", "x.jsonl", status=2).stderr
+        assert "need a model that plays their user, oracle or judge" in shown, changed
+    assert not Path("x.jsonl").exists()
 
 
 def test_what_cannot_be_exported_is_refused() -> None:

@@ -7,15 +7,20 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nlac_bench import installed
+from nlac_bench.bridges.playable import playable
 from nlac_bench.envs import registry
 from nlac_bench.envs.conformance import check
 from nlac_bench.envs.prompts import PromptsEnv, services
-from nlac_bench.errors import ConfigError, DataError, EnvInfraError, MissingError
+from nlac_bench.errors import ConfigError, DataError, EnvInfraError, MissingError, NlacBenchError
+from nlac_bench.harness.measure.prepare import NeedsUserError, outline
+from nlac_bench.harness.runs.configuration import RunConfig
 
 Row = dict[str, Any]
 
@@ -108,8 +113,14 @@ def test_rules_accept_and_refuse(
         (rewarded("rule-openai/gsm8k", {"a": 1}), "row 2, column reward_model.ground_truth: must be a text"),
         (rewarded("agent_env", "my_pkg:Env-v0"), "row 2, column reward_model.ground_truth: .*not a built-in"),
         (rewarded("agent_env", 'prompts@{"data": "x"}'), "ground_truth: 'prompts' is not"),
-        (rewarded("agent_env", 'tau_retail@{"data": "/etc"}'), "argument data of tau_retail names a file"),
-        (rewarded("agent_env", 'twenty_questions@{"recording": "/tmp/x"}'), "the argument recording"),
+        (rewarded("agent_env", 'tau_retail@{"data": "/etc"}'), "argument data .*embedded or official"),
+        (rewarded("agent_env", 'tau_retail@{"data": 3}'), "argument data .*embedded or official"),
+        (rewarded("agent_env", 'twenty_questions@{"recording": "x"}'), "argument recording .* a number"),
+        (rewarded("agent_env", 'tau_retail@{"user": "replay", "replies": "/etc/passwd"}'), "argument user"),
+        (rewarded("agent_env", 'tau_retail@{"replies": "x"}'), "argument replies .*must be a number"),
+        (rewarded("agent_env", 'tau_retail@{"user": "human"}'), "argument user .*scripted or none"),
+        (rewarded("agent_env", 'tau_retail@{"user": ["human"]}'), "argument user .*scripted or none"),
+        (rewarded("agent_env", 'tau_retail@{"chat": {"a": "b"}}'), "argument chat .*must be a number"),
         (rewarded("agent_env", "tau_retail@{"), "ground_truth: environment string"),
         (rewarded("code-sandbox", "{"), "row 2, column reward_model.ground_truth: is not JSON"),
         (rewarded("code-sandbox", {"inputs": ["1"], "outputs": []}), "lists inputs and outputs of the same"),
@@ -154,6 +165,12 @@ def test_csv_and_json_lists_have_the_rows_of_json_lines(tmp_path: Path) -> None:
     for name in ("rows.csv", "rows.json"):
         env = PromptsEnv(data=tmp_path / name)
         assert score(env, "#### 7", task=1) == (1.0, True)
+    (tmp_path / "plain.csv").write_text('question,answer,split\n[1],"[-1, 1]",\ny?,"[2,5)",\nz?,"{1, 2}",\n')
+    env = PromptsEnv(data=tmp_path / "plain.csv")
+    assert env.reset(options={"task_id": "row/000001"})[0] == "[1]"
+    for task, (right, wrong) in enumerate((("[-1, 1]", "(-1, 1)"), ("[2,5)", "[2,5]"), (r"\{2, 1\}", "1"))):
+        assert score(env, rf"\boxed{{{right}}}", task) == (1.0, True)
+        assert score(env, rf"\boxed{{{wrong}}}", task) == (0.0, False)
 
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +197,7 @@ def test_parquet_as_datasets_writes_it(tmp_path: Path) -> None:
         PromptsEnv(data=path)
 
 
-def test_splits(written: Callable[..., Path]) -> None:
+def test_splits(written: Callable[..., Path], tmp_path: Path) -> None:
     train, val = written(gsm8k(0), gsm8k(1)), written(gsm8k(2), name="val.jsonl")
     both = {split: PromptsEnv(data=train, val=val, split=split) for split in ("train", "test")}
     assert [len(env.task_ids) for env in both.values()] == [2, 1]
@@ -189,6 +206,17 @@ def test_splits(written: Callable[..., Path]) -> None:
     assert [PromptsEnv(data=named, split=s).task_ids for s in ("train", "test", "validation")] == [
         ("train/000001",), ("test/000002",), ("validation/000003",)
     ]  # fmt: skip
+    plain = [{"question": "q", "answer": 1, **({"split": s} if s else {})} for s in ("train", "test", "", "")]
+    for rows in (plain, [gsm8k(0), gsm8k(1, split="test"), gsm8k(2, extra_info={})]):
+        with pytest.raises(DataError, match="row 3 names no split, while others name train, test; name one"):
+            PromptsEnv(data=written(*rows, name="some.jsonl"))
+    (tmp_path / "some.csv").write_text("question,answer,split\nq,1,train\nq,1,test\nq,1,\n")
+    with pytest.raises(DataError, match="row 3 names no split"):
+        PromptsEnv(data=tmp_path / "some.csv")
+    assert PromptsEnv(data=written(plain[0], plain[2], name="one.jsonl")).task_ids == (
+        "row/000001",
+        "row/000002",
+    )
     assert PromptsEnv(data=train).task_ids == ("row/000001", "row/000002")
     with pytest.warns(UserWarning, match="are also measured; set val"):
         PromptsEnv(data=train, split="train")
@@ -215,6 +243,81 @@ def test_a_row_is_an_episode_of_another_environment(written: Callable[..., Path]
         twin.step("a wrong action")  # the fork is an episode of its own
     env.reset(seed=1, options={"task_id": "row/000001"})
     assert env._state.inner.task_id == inner.task_ids[3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'tau_retail@{"data": "embedded", "user": "scripted", "level": "easy", "tasks": [0, 1], "chat": null}',
+        'tau_airline@{"reward": "shaped@{\\"consented\\": 0.2}", "render_mode": "ansi", "split": "train"}',
+        'shop_worlds@{"rules": "hidden", "worlds": "held_out", "world": 1003}',
+        'math500_hard@{"num_tasks": 3, "problem_seed": 1, "level": 5}',
+        'twenty_questions@{"oracle": "knowledge", "unknowns": "no", "recording": null}',
+        'first_steps@{"family": null}',
+    ],
+)
+def test_a_row_chooses_tasks_and_rules_of_its_environment(text: str, written: Callable[..., Path]) -> None:
+    env = PromptsEnv(data=written(rewarded("agent_env", text)))
+    env.reset(seed=0)
+    assert not env.floors_only
+
+
+def test_rows_whose_user_is_none_are_for_floors_only(written: Callable[..., Path]) -> None:
+    none, scripted = (
+        rewarded("agent_env", f'tau_retail@{{"user": "{user}"}}') for user in ("none", "scripted")
+    )
+    train, val = written(none, name="train.jsonl"), written(scripted, gsm8k(), name="val.jsonl")
+    for split in ("train", "test"):
+        assert PromptsEnv(data=train, val=val, split=split).floors_only
+    assert not PromptsEnv(data=val).floors_only
+    text = f'prompts@{{"data": "{train}"}}'
+    with pytest.raises(NlacBenchError, match="needs a model that plays the user"):
+        playable(text)
+    with pytest.raises(NeedsUserError, match="let the rows name environments that need no model"):
+        outline(RunConfig(env=text, agent="react", model="tiny"))
+    assert len(outline(RunConfig(env=text, agent="oracle")).plan) == 1
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package registers plain Gymnasium environments."""
+    points = [
+        EntryPoint(name, "tests.envs.plain_env:Echo", registry.PLUGIN_GROUP) for name in ("echo", "echo2")
+    ]
+    monkeypatch.setattr(installed, "entry_points", lambda group: [p for p in points if p.group == group])
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_row_is_an_episode_of_a_plain_environment(written: Callable[..., Path]) -> None:
+    texts = ("echo", 'echo@{"steps": 2}', 'echo@{"reports": 0, "steps": 1}', 'echo@{"locked": true}')
+    env = PromptsEnv(data=written(*(rewarded("agent_env", text, seed=5, index=7) for text in texts)))
+    ends = []
+    for task in env.task_ids:
+        for right in (True, False):
+            colour, _ = env.reset(options={"task_id": task})
+            assert colour == registry.make_text_env("echo").reset(seed=5)[0]
+            ended = False
+            while not ended:
+                _, reward, ended, _, info = env.step(colour if right else "no")
+            ends.append((reward, info["success"], info["end_reason"]))
+    reported = [(1.0, True, "success"), (0.0, False, "failure")]
+    assert ends == [*reported, *reported, (1.0, None, "failure"), (0.0, None, "failure"), *reported]
+    first = env._state.inner.wrapped.unwrapped
+    env.close()
+    assert first.closed
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_limit_and_the_split_of_a_plain_environment(written: Callable[..., Path]) -> None:
+    split = rewarded("agent_env", 'echo@{"split": "train", "steps": 2000}', task_id="train-3")
+    env = PromptsEnv(data=written(split))
+    env.reset(seed=0)
+    assert env._state.inner.task_id == "train-3" and env.max_steps == 1_000
+    for _ in range(env.max_steps):
+        *_, ended, _, info = env.step("no")
+    assert ended and (info["success"], info["end_reason"]) == (None, "max_steps")
+    with pytest.raises(NlacBenchError, match="no argument 'colour'"):
+        PromptsEnv(data=written(rewarded("agent_env", 'echo@{"split": "train", "colour": 1}'))).reset()
 
 
 def test_the_environment_conforms(written: Callable[..., Path]) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.envs import registry
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.prompts.rows import PromptRow, read_rows
 from nlac_bench.envs.prompts.services import checked_url, share_passed, verified
 from nlac_bench.envs.prompts.table import read_bytes
-from nlac_bench.envs.text_env import Outcome, TextEnv
+from nlac_bench.envs.text_env import END_REASONS, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import ConfigError, DataError
 from nlac_bench.simulators.math_grader import boxed, default_grader
@@ -97,6 +98,8 @@ class PromptsEnv(TextEnv):
         self._verifier, self._sandbox = checked_url("verifier", verifier), checked_url("sandbox", sandbox)
         for file, rows in zip(files, tables, strict=True):
             self._refuse_without_service(file, rows)
+        every = (row for rows in tables for row in rows)
+        self._named = dict.fromkeys(row.gold for row in every if row.scorer == "episode")
         by_split = _splits(tables)
         self.splits = tuple(by_split)
         if split not in self.splits:
@@ -128,6 +131,17 @@ class PromptsEnv(TextEnv):
         """One, or the limit of the environment that the running row stands for."""
         inner = self._playing()
         return 1 if inner is None else inner.max_steps
+
+    @property
+    def floors_only(self) -> bool:
+        """Whether the user of a row's environment has to be played by a model, which rows cannot name."""
+        return any(getattr(self._made(text), "floors_only", False) for text in self._named)
+
+    def _made(self, text: str) -> TextEnv:
+        """Return the environment ``text``, made once."""
+        if text not in self._inner:
+            self._inner[text] = registry.make_text_env(text)
+        return self._inner[text]
 
     def stored_row(self, task_id: str) -> dict[str, Any]:
         """Return the row of a task as the file has it, without null values."""
@@ -183,14 +197,21 @@ class PromptsEnv(TextEnv):
         number = int(rng.integers(0, 101))
         return rf"\boxed{{{number}}}" f"\n#### {number}"
 
+    def close(self) -> None:
+        """Close the plain Gymnasium environment of the running row; each episode has its own."""
+        inner = self._playing()
+        if isinstance(inner, PlainEnv):
+            inner.close()
+
     async def _begin(self, task_id: str) -> str:
+        self.close()
         row = self._rows[task_id]
         if row.scorer != "episode":
             self._state = _PromptTask(row)
             return row.question
-        if row.gold not in self._inner:
-            self._inner[row.gold] = registry.make_text_env(row.gold)
-        inner = self._inner[row.gold].fork()
+        inner = self._made(row.gold)
+        # A plain Gymnasium environment need not be one that can be copied.
+        inner = registry.make_text_env(row.gold) if isinstance(inner, PlainEnv) else inner.fork()
         drawn, named = int(self.np_random.integers(2**31)), row.extra.get("seed")
         seed = named if isinstance(named, int) and 0 <= named < 2**31 else drawn
         observation, _ = await inner.areset(seed=seed, options={"task_id": _inner_task(row, inner)})
@@ -230,19 +251,23 @@ def _read(file: Path, state: tuple[int, int, int] | None) -> tuple[Sequence[Prom
 
 
 async def _played(inner: TextEnv, action: str) -> Outcome:
-    """Take a step in another environment."""
+    """Take a step in another environment; a plain Gymnasium environment need not say how an episode ends."""
     observation, reward, terminated, truncated, info = await inner.astep(action)
     extra = {name: value for name, value in info.items() if name not in _OUTCOME}
+    success = info.get("success")
+    reason: Any = info.get("end_reason")
+    if reason not in END_REASONS:
+        reason = "success" if success else "max_steps" if truncated else "failure"
     return Outcome(
         observation,
         reward,
-        info["end_reason"] if terminated or truncated else None,
-        bool(info.get("success")),
-        info.get("reward_parts", {}),
+        reason if terminated or truncated else None,
+        None if success is None else bool(success),  # type: ignore[arg-type]
+        info.get("reward_parts") or {},
         info["action_kind"],
-        info["tool_name"],
-        info["tool_error"],
-        {role: Usage(**spent) for role, spent in info["usage"].items()},
+        info.get("tool_name"),
+        info.get("tool_error"),
+        {role: Usage(**spent) for role, spent in info.get("usage", {}).items()},
         extra,
     )
 
@@ -281,7 +306,7 @@ def _splits(tables: Sequence[Sequence[PromptRow]]) -> dict[str, dict[str, Prompt
     """Return the rows by split and task. Tasks of different splits have different ids.
 
     Raises:
-        DataError: the rows name several splits, and test is not one of them.
+        DataError: the rows name several splits, and a row names none, or test is not one of them.
     """
     if len(tables) == 2:
         return {name: _tasks(name, rows) for name, rows in zip(("train", "test"), tables, strict=True)}
@@ -290,6 +315,12 @@ def _splits(tables: Sequence[Sequence[PromptRow]]) -> dict[str, dict[str, Prompt
     if len(named) > 1:
         if "test" not in named:
             raise DataError(f"the rows name the splits {', '.join(named)[:200]}; one of them must be test")
+        without = next((row for row in rows if row.split is None), None)
+        if without is not None:
+            raise DataError(
+                f"row {without.number} names no split, while others name {', '.join(named)[:200]}; name "
+                "one in each row (extra_info.split, or the column split) or in none"
+            )
         return {name: _tasks(name, [row for row in rows if row.split == name]) for name in named}
     every = _tasks("row", rows)
     return {"train": every, "test": every}

@@ -29,6 +29,15 @@ SCORERS: Mapping[str, str] = {
 }
 """Styles of rewards, and what scores them; the styles ``rule`` and ``model`` depend on ``data_source``."""
 COLUMNS = ("prompt", "reward_model")
+CHOICES = frozenset({"split", "level", "tasks", "reward", "rules", "worlds", "family", "unknowns"})
+"""Arguments of environments that choose tasks and rules; a row may give them any value."""
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "data": ("embedded", "official"),
+    "user": ("scripted", "none"),
+    "oracle": ("knowledge",),
+    "render_mode": ("ansi",),
+}
+"""The values that a row may give to other arguments; further arguments may be numbers."""
 ROLES = ("system", "user", "assistant")
 PLAIN_POLICY = r"Answer the question. End your reply with the final answer in \boxed{}."
 
@@ -95,10 +104,9 @@ def _plain(number: int, row: Mapping[str, Any]) -> PromptRow:
     if isinstance(answer, bool) or not isinstance(answer, str | int | float) or not str(answer).strip():
         raise _ColumnError("answer", f"must be a text or a number, got {answer!r:.80}")
     gold = str(answer).rpartition("####")[2].strip()
-    split = row.get("split")
     extra = {name: value for name, value in row.items() if name not in ("question", "answer")}
-    named = split if isinstance(split, str) else None
-    return PromptRow(number, named, PLAIN_POLICY, (), question, "answer", gold, "", extra, row)
+    split = _split(row.get("split"))
+    return PromptRow(number, split, PLAIN_POLICY, (), question, "answer", gold, "", extra, row)
 
 
 def _full(number: int, row: Mapping[str, Any]) -> PromptRow:
@@ -116,9 +124,13 @@ def _full(number: int, row: Mapping[str, Any]) -> PromptRow:
     if not isinstance(source, str):
         raise _ColumnError("data_source", f"must be text, got {source!r:.80}")
     scorer, gold = _reward(row["reward_model"], source)
-    split = extra.get("split", row.get("split"))
-    named = split if isinstance(split, str) else None
-    return PromptRow(number, named, policy, examples, question, scorer, gold, source, extra, row)
+    split = _split(extra.get("split", row.get("split")))
+    return PromptRow(number, split, policy, examples, question, scorer, gold, source, extra, row)
+
+
+def _split(value: Any) -> str | None:
+    """Return the split that a row names; an empty cell of CSV names none."""
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:
@@ -210,7 +222,8 @@ def _cases(gold: Any, column: str) -> dict[str, Any]:
 def _refused_env(text: str) -> str:
     """Return why an environment string of a file is not made; empty if it is.
 
-    A file may come from anybody: it imports no modules, and names no files and no servers.
+    A file may come from anybody: it imports no modules, names no files and no servers, and asks no person.
+    A number does none of that; other values are read only of arguments that choose tasks and rules.
     """
     try:
         name, arguments = parse(text)
@@ -219,7 +232,12 @@ def _refused_env(text: str) -> str:
         return str(error)
     if not registry.is_known(name) or entry in registry.BUILTIN_WITH_ARGUMENTS:
         return f"{name!r:.80} is not a built-in environment, and not one that an installed package registers"
-    outside = sorted({"data", "recording", "chat"} & arguments.keys())
-    if any(arguments.get(each) not in (None, "embedded", "official") for each in outside):
-        return f"the argument {outside[0]} of {name} names a file, which a data file does not decide"
+    for each, value in arguments.items():
+        if value is None or each in CHOICES or value in VALUES.get(each, ()):
+            continue
+        if each in VALUES or not isinstance(value, int | float):
+            return (
+                f"the argument {each} of {name} must be {' or '.join(VALUES.get(each, ('a number',)))} in a "
+                f"data file, which names no files, servers or people; got {value!r:.80}"
+            )
     return ""

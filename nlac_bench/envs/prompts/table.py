@@ -15,6 +15,8 @@ MAX_ROWS = 1_000_000
 MAX_PARQUET_BYTES = 2**30
 """Largest size of a parquet file's columns after decompression."""
 _MAX_CELL = 2**24
+STRUCTURED = ("prompt", "reward_model", "extra_info")
+"""The columns whose cells in CSV may be JSON."""
 FORMATS = (".jsonl", ".json", ".csv", ".parquet")
 
 
@@ -76,13 +78,13 @@ def _json(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _csv(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield the rows of a CSV file. Cells that are JSON objects or lists are read as such."""
+    """Yield the rows of a CSV file. JSON objects and lists in the columns ``STRUCTURED`` are read as such."""
     csv.field_size_limit(_MAX_CELL)
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
     for number, row in enumerate(rows, 1):
         if None in row or None in row.values():
             raise ValueError(f"row {number} has not the {len(rows.fieldnames or ())} cells of the header")
-        yield number, {name: _cell(text) for name, text in row.items()}
+        yield number, {name: _cell(text) if name in STRUCTURED else text for name, text in row.items()}
 
 
 def _cell(text: str) -> Any:

@@ -23,7 +23,8 @@ class Environments:
     ``measured``, ``training`` and ``validation`` are each made once, when they are first used, because a
     constructor may be expensive. They answer all questions about tasks, rules, tools, versions and data, and
     ``training`` and ``validation`` are forked for algorithms. If the environment string names several worlds,
-    all environments are in the world of ``config.seed``.
+    all environments are in the world of ``config.seed``. ``arguments`` are the constructor arguments that the
+    configuration adds to those in the environment string.
 
     Args:
         config: of the run.
@@ -47,7 +48,7 @@ class Environments:
         if chat is not None:
             arguments["chat"] = chat
         arguments |= world_of_seed(config.env, config.seed)
-        self._arguments = arguments
+        self.arguments = arguments
         # ``tasks`` selects tasks of the test split only.
         self._training = {name: value for name, value in arguments.items() if name != "tasks"}
         if config.train is not None and config.train.levels == "all":
@@ -92,9 +93,9 @@ class Environments:
 
     def _make_env(self) -> gymnasium.Env[str, str]:
         try:
-            return envs.make_playable(self._env, episodes=self._episodes, **self._arguments)
+            return envs.make_playable(self._env, episodes=self._episodes, **self.arguments)
         except TypeError as error:
-            given = ", ".join(self._arguments) or "(none)"
+            given = ", ".join(self.arguments) or "(none)"
             raise ConfigError(f"{self._env} cannot be made with the arguments {given}: {error}") from error
 
 

@@ -15,6 +15,10 @@ USER_FIX = (
     "set --user-model NAME (and --user-base-url URL of its server), or --replay FILE; without it, only the "
     "floors and the oracle can be run"
 )
+ROWS_FIX = (
+    "let the rows name environments that need no model (column reward_model.ground_truth); these can be "
+    "played only by the floors and the oracle"
+)
 
 
 @dataclass(frozen=True)

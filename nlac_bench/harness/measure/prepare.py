@@ -11,11 +11,12 @@ from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompts import PromptFiles, prompt_files
 from nlac_bench.agents.registry import AgentContext, AgentFactory
 from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.prompts import PromptsEnv
 from nlac_bench.errors import ConfigError, MissingError
 from nlac_bench.harness.measure.engines import local_model, policy_engine
 from nlac_bench.harness.measure.environment import Environments, chosen_tasks, conditions
 from nlac_bench.harness.measure.missing import missing_trackers
-from nlac_bench.harness.measure.official_tasks import NEEDS_USER, USER_FIX
+from nlac_bench.harness.measure.official_tasks import NEEDS_USER, ROWS_FIX, USER_FIX
 from nlac_bench.harness.measure.simulator import simulator
 from nlac_bench.harness.measure.training_checks import check_training
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT, validates_apart
@@ -76,7 +77,8 @@ def outline(config: RunConfig, chat: ChatFn | None = None, *, registered: bool =
     environments = Environments(config, chat if chat is not None else simulator(config))
     env = environments.measured
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
-        raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
+        fix = ROWS_FIX if isinstance(env, PromptsEnv) else USER_FIX
+        raise NeedsUserError(NEEDS_USER.format(env=config.env), fix)
     if config.agent == "oracle" and not env.has_oracle:
         what = "is a plain Gymnasium environment" if isinstance(env, PlainEnv) else "is on a server"
         raise ConfigError(
