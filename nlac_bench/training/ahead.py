@@ -51,10 +51,19 @@ class Ahead:
         await asyncio.wait([future for future in (learned, self._next) if future is not None])
         return learned.result()
 
+    def played(self) -> list[Episode]:
+        """Return the episodes that have been played for the next iteration, which may be none."""
+        ended = self._next is not None and self._next.done() and not self._next.exception()
+        return self._next.result() if self._next and ended else []
+
+    def resume(self, episodes: list[Episode]) -> None:
+        """Take ``episodes`` as those that have been played for the next iteration."""
+        self._next = asyncio.get_running_loop().create_future()
+        self._next.set_result(episodes)
+
     def unused_steps(self) -> int:
         """Return the number of environment steps of the episodes that were played last."""
-        played = self._next is not None and self._next.done() and not self._next.exception()
-        return sum(len(e.turns) for e in self._next.result()) if self._next and played else 0
+        return sum(len(e.turns) for e in self.played())
 
     async def close(self) -> None:
         """Stop playing and learning."""

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,14 +14,25 @@ from nlac_bench.agents.algorithm import Algorithm
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import CheckpointError, DataError
 from nlac_bench.files import find_folder, replace_folder, restore_folder
-from nlac_bench.harness.runs.episode_json import usage_from_row
+from nlac_bench.harness.runs.episode_json import (
+    dump_line,
+    episode_from_row,
+    episode_line,
+    episode_to_row,
+    usage_from_row,
+)
+from nlac_bench.harness.runs.lines import read_lines
 from nlac_bench.learner import checkpoint, checkpoint_index, tensor_file
 from nlac_bench.learner.learner import Learner
+from nlac_bench.redaction import redactor
 from nlac_bench.rollout.engines import model_files
 from nlac_bench.rollout.meter import spent_from_row
 from nlac_bench.training.progress import Progress
+from nlac_bench.types import Episode
 from nlac_bench.untrusted import read_json
 
+AHEAD = "ahead.jsonl"
+"""The file of the episodes that have been played for the next iteration."""
 WEIGHTS = "model.safetensors"
 """The file of an exported model that is small enough for one."""
 
@@ -42,16 +53,24 @@ class Checkpoints:
         """Return whether ``last`` exists."""
         return find_folder(self.last) is not None
 
-    def save(self, progress: Progress) -> None:
-        """Write ``last``."""
-        checkpoint.save(
-            self._learner,
-            self.last,
-            lambda folder: {"progress": asdict(progress), "algorithm": self._algorithm.save(folder)},
-        )
+    def save(self, progress: Progress, ahead: Sequence[Episode] = ()) -> None:
+        """Write ``last``.
 
-    def restore(self) -> Progress:
-        """Load ``last`` into learner and algorithm, and return its progress.
+        Args:
+            ahead: the episodes that have been played for the next iteration. If they contain a secret, which
+                is not written, they are played again.
+        """
+
+        def write(folder: Path) -> dict[str, object]:
+            lines = [dump_line(episode_to_row(episode)) for episode in ahead]
+            if lines and lines == [episode_line(episode, redactor()) for episode in ahead]:
+                (folder / AHEAD).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            return {"progress": asdict(progress), "algorithm": self._algorithm.save(folder)}
+
+        checkpoint.save(self._learner, self.last, write)
+
+    def restore(self) -> tuple[Progress, list[Episode]]:
+        """Load ``last`` into learner and algorithm; return its progress, and the episodes played ahead.
 
         Raises:
             CheckpointError: ``last`` or ``best`` is missing, damaged, or does not fit this run.
@@ -61,8 +80,9 @@ class Checkpoints:
         with _damaged(self.last):
             progress = _progress(state)
             self._algorithm.load(self.last, state["algorithm"])
+            ahead = [episode_from_row(row) for row, _ in read_lines(self.last / AHEAD)]
         _check_best(self.best, progress)
-        return progress
+        return progress, ahead
 
     def export_best(self) -> None:
         """Export the current policy to ``best``; a reader finds the earlier policy or the new one."""

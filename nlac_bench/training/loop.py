@@ -278,11 +278,13 @@ class TrainingLoop:
         for log in self.logs:
             log.sync()
         self.progress.usage = self.usage()
-        self.checkpoints.save(self.progress)
+        self.checkpoints.save(self.progress, self.ahead.played() if self.ahead else ())
 
     def restore(self) -> None:
         """Restore the last checkpoint."""
-        self.progress = self.checkpoints.restore()
+        self.progress, ahead = self.checkpoints.restore()
+        if self.ahead and ahead:
+            self.ahead.resume(ahead)
         self.engine.usage = spent_from_row(self.progress.usage)
         self._restart_logs_after(self.progress.iteration)
 

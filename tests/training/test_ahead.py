@@ -89,6 +89,44 @@ def test_an_error_arrives_where_it_is_awaited(fails: str) -> None:
         asyncio.run(run())
 
 
+def test_episodes_that_were_played_ahead_are_continued_from() -> None:
+    async def run() -> None:
+        async def episodes(iteration: int) -> list[Episode]:
+            return [Episode("e", str(iteration), 0, 0, "")]
+
+        ahead = Ahead(episodes, CPU)
+        assert ahead.played() == []
+        await ahead.episodes(0)
+        await ahead.learn(lambda: None)
+        played = ahead.played()
+        assert [e.task_id for e in played] == ["1"]
+        await ahead.close()
+        resumed = Ahead(lambda iteration: episodes(iteration + 10), CPU)
+        resumed.resume(played)
+        assert await resumed.episodes(1) == played, "they are not played again"
+        await resumed.learn(lambda: None)
+        assert [e.task_id for e in await resumed.episodes(2)] == ["12"]
+        await resumed.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.slow  # trains three times
+def test_a_resumed_run_is_bitwise_the_uninterrupted_one(tmp_path: Path) -> None:
+    """The episodes that were played ahead of the last checkpoint are not played again with newer weights."""
+    wanted = config(steps=6, train={**SMALL, "max_staleness": 1, "budget": "steps=6"})
+    assert play(tmp_path / "whole", wanted)
+    assert not play(tmp_path / "parts", wanted, stop_after=1)
+    assert (tmp_path / "parts" / "checkpoints" / "last" / "ahead.jsonl").exists()
+    assert play(tmp_path / "parts", wanted)
+    same = ("l1", "l2", "tokens", "env_steps", "train_success", "buffer_age", "kl_to_start")
+    ours, others = (
+        [[row.get(name) for name in same] for row in latest(list(RunFolder.open(f).metrics()), "iteration")]
+        for f in (tmp_path / "parts", tmp_path / "whole")
+    )
+    assert ours == others and len(ours) > 2
+
+
 @pytest.mark.slow  # trains
 @pytest.mark.parametrize("agent", ["ppo", "nlac"])
 def test_episodes_are_one_update_older_than_the_learner(agent: str, tmp_path: Path) -> None:
