@@ -56,6 +56,8 @@ class OnPolicy(Trainer[C]):
                 "it cannot train offline"
             )
         await self.resources.in_parts(episodes, None, self.prepare)
+        # The weights are synced at the start and in each iteration, so their version is its number.
+        self.resources.keep_answers(self.speaking.counts.taken(self.version))
         metrics = await self.resources.learn(lambda: self.learn(episodes, max_steps))
         self.sync()
         return metrics | self.too_long() | self.speaking.shares()

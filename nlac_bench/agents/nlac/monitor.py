@@ -126,7 +126,7 @@ class Monitored(ReplayTrainer[C, Lesson]):
     # --- what is stored -------------------------------------------------------------------------
 
     def keep(self, lessons: Sequence[Lesson]) -> None:
-        """Store some raw answers, and the texts of at most ``kept_critiques`` lessons, in order.
+        """Store the texts of at most ``kept_critiques`` lessons, in order.
 
         Lessons without a text of the critic are left out. The draw has a random generator of its own.
         """
@@ -143,7 +143,6 @@ class Monitored(ReplayTrainer[C, Lesson]):
             )
             for number, lesson in (written[i] for i in sorted(drawn.tolist()))
         ])  # fmt: skip
-        self.resources.keep_answers(self.speaking.counts.taken(self.replay.iteration + 1))
 
     @property
     def probe_states(self) -> int:
