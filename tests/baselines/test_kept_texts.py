@@ -182,6 +182,26 @@ def test_nlqls_share_of_optimal_actions_is_that_of_all_candidates(monkeypatch: p
     assert "share_optimal" not in asyncio.run(nlql.update([episode("t", [1.0])]))
 
 
+def test_probes_leave_out_episodes_without_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cut is no failure. Without new episodes those of D are read."""
+    algorithm = make("nlac", probes=64)
+    answering(algorithm, monkeypatch, ["optimal: yes"])
+    won, cut = episode("t", [0.0, 1.0]), episode("u", [0.0] * 3, cut=True)
+
+    def probed(episodes: Sequence[Episode]) -> Any:
+        return asyncio.run(algorithm.probe(episodes, False))
+
+    for success in (None, False):
+        cut.success = success
+        found = probed([won, cut])
+        assert found["probes"] == 2 and found["successor_accuracy"] == 0 and "successor_auc" not in found
+        assert probed([cut]) == {"probes": 0}
+    lost = probed([won, episode("u", [0.0] * 3)])
+    assert lost["probes"] == 5 and lost["successor_accuracy"] == 0.6 and lost["successor_auc"] == 0.5
+    algorithm.remember([won, cut])
+    assert probed([])["probes"] == 2
+
+
 # --- real iterations ----------------------------------------------------------------------------------
 
 

@@ -43,9 +43,10 @@ class Monitored(ReplayTrainer[C, Lesson]):
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """Measure the critic's accuracy on ``episodes`` (offline: on D), without training.
 
+        They may have been learned from. Those that were cut are left out, because their outcome is unknown.
         With ``deep``, also measure whether refined actions succeed more often than the played ones.
         """
-        pool = [t for e in episodes for t in self.transitions(e)] or self.replay.items
+        pool = of_ended([t for e in episodes for t in self.transitions(e)] or self.replay.items)
         seed = self.resources.seed, self.replay.iteration
         chosen = np.random.default_rng(derive_seed(*seed, "probes")).permutation(len(pool))
         states = [pool[i] for i in chosen[: self.config.probes]]
@@ -187,3 +188,9 @@ class Monitored(ReplayTrainer[C, Lesson]):
         """Return P("success") of the future of ``lesson``, or 1 or 0 for the outcome that it names."""
         chance = lesson.success_probability
         return float(self.outcome(lesson) == "success") if chance is None else chance
+
+
+def of_ended(found: Sequence[Transition]) -> list[Transition]:
+    """Return the transitions of the episodes whose last one, which terminated, is in ``found``."""
+    ended = {(t.task_id, t.trial, t.seed) for t in found if t.terminated}
+    return [t for t in found if (t.task_id, t.trial, t.seed) in ended]
