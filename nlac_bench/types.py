@@ -142,6 +142,10 @@ class Episode:
     """What ``reset`` told the policy beside the first observation (``beginning_of``); None in episodes that
     are read from files, which do not contain it."""
 
+    def __post_init__(self) -> None:
+        """Gymnasium's ``TimeLimit`` also truncates an episode that terminates at the limit; it is no cut."""
+        self.truncated = self.truncated and not self.terminated
+
     @property
     def total_reward(self) -> float:
         """Undiscounted return."""

@@ -100,7 +100,10 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
                 trial.success = successes[text]
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """Take clipped steps on critiques whose rewards differ; in stage 2 also distil refined actions."""
+        """Take clipped steps on critiques whose rewards differ; in stage 2 also distil refined actions.
+
+        The metric ``trial_success`` is the share of the refined actions (kept ones too) that succeeded.
+        """
         c, trials = self.config, [(x, trial) for x in self.judged for trial in x.trials]
         rewards_N = torch.tensor([self.reward(trial) for _, trial in trials])
         groups_N = torch.tensor([x.index for x, _ in trials], dtype=torch.long)
@@ -118,7 +121,8 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
         metrics = self.take_steps(self.epochs(sequences, c.num_epochs), self.loss, max_steps)
         if trials:
             metrics["verdict_accuracy"] = sum(trial.right for _, trial in trials) / len(trials)
-            metrics["refined_success"] = sum(trial.success for _, trial in trials) / len(trials)
+        if refined := [trial for _, trial in trials if trial.refined is not None]:
+            metrics["trial_success"] = sum(trial.success for trial in refined) / len(refined)
         return metrics
 
     def reward(self, trial: Trial) -> float:

@@ -19,10 +19,19 @@ class NLQL(Monitored[NlqlConfig]):
     def __init__(self, resources: Resources[NlqlConfig]) -> None:
         super().__init__(resources)
         self.futures: Futures = partial(predicted, k=self.config.num_nlq_samples)
+        self.verdicts: list[bool] = []
+        """Whether each candidate judged in this iteration was called optimal."""
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Run one iteration: that of NLAC, with another choice of the action to distil."""
-        return await iterate(self, self.ask, episodes, max_steps)
+        """Run one iteration: that of NLAC, with another choice of the action to distil.
+
+        ``share_optimal`` is the share of all judged candidates, as NLAC's is of all judged actions.
+        """
+        self.verdicts.clear()
+        metrics = await iterate(self, self.ask, episodes, max_steps)
+        if self.verdicts:
+            metrics["share_optimal"] = sum(self.verdicts) / len(self.verdicts)
+        return metrics
 
     async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Back up each lesson, sample a₁…a_N ~ π(· | s), and set a^r to the best by ``worth``."""
@@ -38,6 +47,7 @@ class NLQL(Monitored[NlqlConfig]):
             await fresh(candidate)
             await criticise(candidate, self.futures)
         read = [c for c in candidates if c.proposed is not None and c.critique is not None]
+        self.verdicts += [c.critique.optimal for c in read if c.critique is not None]
         if not read:
             return
         best = max(read, key=self.worth)  # max returns the first of equal candidates

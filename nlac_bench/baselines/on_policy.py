@@ -56,6 +56,8 @@ class OnPolicy(Trainer[C]):
                 "it cannot train offline"
             )
         await self.resources.in_parts(episodes, None, self.prepare)
+        # The weights are synced at the start and in each iteration, so their version is its number.
+        self.resources.keep_answers(self.speaking.counts.taken(self.version))
         metrics = await self.resources.learn(lambda: self.learn(episodes, max_steps))
         self.sync()
         return metrics | self.too_long() | self.speaking.shares()
@@ -146,7 +148,7 @@ class OnPolicy(Trainer[C]):
     def mini_batches(self, sequences: Sequence[TokenSequence], epoch: int = 0) -> list[TokenBatch]:
         """Shuffle ``sequences`` by seed, iteration and ``epoch``; pack ``mini_batch_size`` of them into each
         batch, or all into one if it is 0."""
-        self.learned = list(sequences)
+        self.learned = [s for s in sequences if s.loss == "policy"]
         key = (self.version, "batches", *([epoch] if epoch else []))
         rng = np.random.default_rng(derive_seed(self.resources.seed, *key))
         order, size = rng.permutation(len(sequences)), self.config.mini_batch_size or max(1, len(sequences))

@@ -118,9 +118,11 @@ metrics that are summed in the same way. Divide by global counts; see ``Learner.
 
 
 def mean_of_steps(steps: Sequence[Metrics]) -> Metrics:
-    """Return the mean of each metric over gradient steps, and the number of steps (``gradient_steps``)."""
+    """Return the mean of each metric over the gradient steps that report it, and the number of all steps
+    (``gradient_steps``)."""
     sums: Counter[str] = Counter()
     for metrics in steps:
         sums.update(metrics)
-    means = {name: float(value) / len(steps) for name, value in sums.items()}
+    counts = Counter(name for metrics in steps for name in metrics)
+    means = {name: float(value) / counts[name] for name, value in sums.items()}
     return means | {"gradient_steps": float(len(steps))}

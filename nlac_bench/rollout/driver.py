@@ -337,7 +337,7 @@ def stored_info(info: Info) -> Info:
 
 
 def _end(episode: Episode, turn: Turn, info: Info, terminated: bool, truncated: bool) -> None:
-    episode.terminated, episode.truncated = terminated, truncated
+    episode.terminated, episode.truncated = terminated, truncated and not terminated
     success = info.get("success")
     episode.success = None if success is None else bool(success)
     episode.end_reason = str(info.get("end_reason") or ("terminated" if terminated else "truncated"))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
+from nlac_bench.agents.nlac.nlac import replayed
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles import chat_forms
@@ -17,7 +18,7 @@ from nlac_bench.agents.roles.auc import auc
 from nlac_bench.agents.roles.chat import FILES, ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt
-from nlac_bench.agents.roles.speaker import Speaker
+from nlac_bench.agents.roles.speaker import Action, Speaker, decoded
 from nlac_bench.agents.roles.styles import chat_prompts_for, with_forms
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.envs.tau.actions import CallAction, Message, parse_action
@@ -357,6 +358,55 @@ def test_l1_covers_what_the_successor_samples(target: str) -> None:
     assert masked[True].startswith(f"{said}\n")
     chosen = masked[True].removeprefix(f"{said}\n")  # the first token in which the two outcomes differ
     assert chosen and outcome.strip().startswith(chosen)
+
+
+@pytest.mark.parametrize(
+    ("one_line", "rest", "kept"),
+    [
+        (True, "\n", False),
+        (True, " on" * 200, False),
+        (False, "\nObservation:", False),
+        (True, "<|im_end|>", True),
+        (False, "<|endoftext|>", True),
+    ],
+)
+def test_the_policy_learns_to_end_a_refined_action_with_an_end_token(
+    one_line: bool, rest: str, kept: bool
+) -> None:
+    """Whether the refiner's answer ended with one of the model's end tokens, or at a stop string or limit."""
+    tokenizer, style = tiny_model.tokenizer(), CHAT.with_forms(True, one_line)
+    prompt = style.refiner(STATE, "hi", Critique(False, "Optimal: no"))
+    ends = frozenset(tokenizer(t)["input_ids"][0] for t in ("<|im_end|>", "<|endoftext|>"))
+    filling = Filling(FormTokens(prompt.form or (), tokenizer), 400, ends)
+    left = tokenizer(f" so\n go{rest}")["input_ids"]
+    while filling.finish is None:
+        filling.take(filling.given[0] if filling.given else left.pop(0), 0.0)
+    sample = Sample(filling.text(), "stop", ids=filling.ids, filled=filling.filled)
+    text = style.parse_refined(decoded(prompt, sample))
+    assert filling.finish == "stop" and text is not None and text.startswith("Thought: so\nAction: go")
+    speaker: Any = None
+    step = Transition(STATE, "hi", 0.0, None, True, True, "t", 0, 0, 0)
+    lesson = Lesson(step, 1.0, speaker, proposed=Action(text, sample))
+    sequence = Encoder(tokenizer, style, 4096, 512).policy(lesson, 0)
+    assert sequence is not None
+    learned = [i for i, own in zip(sequence.ids, sequence.loss_mask, strict=True) if own]
+    assert tokenizer.decode(learned) == text + (rest if kept else "<|im_end|>")
+    if kept:
+        assert learned == filling.ids
+
+
+def test_what_was_written_without_a_form_is_learned_as_it_was_sampled() -> None:
+    """A played action that was cut has no end token."""
+    tokenizer, style = tiny_model.tokenizer(), CompactPrompts()
+    step = Transition(
+        STATE, "go", 0.0, None, True, True, "t", 0, 0, 0, action_ids=tokenizer("go")["input_ids"]
+    )
+    speaker: Any = None
+    for prompts, end in ((style, ""), (CHAT, "<|im_end|>")):
+        lesson = Lesson(step, 1.0, speaker)
+        asyncio.run(replayed(lesson))
+        sequence = Encoder(tokenizer, prompts, 4096, 512).policy(lesson, 0)
+        assert sequence is not None and tokenizer.decode(sequence.ids).endswith(f"go{end}")
 
 
 # --- what is counted and kept ------------------------------------------------------------------------------

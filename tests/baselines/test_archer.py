@@ -17,6 +17,7 @@ from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.baselines.archer import HEADS, ArCHer, archer_loss
 from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.learner.batch import TokenSequence, pack
+from nlac_bench.learner.outputs import Metrics, mean_of_steps
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest
 from tests.baselines.test_parts import episode, make
 from tests.baselines.test_totals import gradient
@@ -121,6 +122,23 @@ def test_the_critic_may_take_more_steps_than_the_policy(settings: dict[str, int]
     taught = lessons(archer, [0.0, 1.0])
     rows = [archer.step([lesson]) for lesson in (*taught, *taught)]
     assert "".join("p" if row and "policy_loss" in row else "c" for row in rows) == expected
+
+
+def test_metrics_of_the_policy_are_means_over_its_own_steps() -> None:
+    archer: ArCHer = make("archer", mini_batch_size=1, critic_steps=1)
+    rows: list[Metrics] = []
+
+    def step(drawn: Sequence[Lesson]) -> Metrics | None:
+        rows.append(archer.step(drawn) or {})
+        return rows[-1]
+
+    taught = lessons(archer, [0.0, 1.0])
+    metrics = archer.steps([*taught, *taught], step)
+    policy = [row for row in rows if "policy_loss" in row]
+    assert (metrics["gradient_steps"], len(policy)) == (4, 2)
+    for name, own in (("policy_loss", policy), ("advantage", policy), ("q_loss", rows), ("loss", rows)):
+        assert metrics[name] == pytest.approx(sum(row[name] for row in own) / len(own)), name
+    assert mean_of_steps([]) == {"gradient_steps": 0}
 
 
 def test_answers_that_cannot_be_parsed_are_actions_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,9 +154,13 @@ def test_the_world_model_learns_the_answers_to_other_actions_and_no_action(
     asyncio.run(early.prepare([episode("red-0", [1.0]), episode("red-1", [0.0])]))
     assert early.predicts and learned_words(early) == ["wrong", "wrong"]
     assert early.resources.steps.taken() == 2
+    assert early.learn([episode("red-0", [1.0])], None)["gradient_steps"] == 1
+    assert not early.learned, "the policy learned nothing, so there is no kl_to_start"
     early.resources = replace(early.resources, done=lambda: 0.25)
     asyncio.run(early.prepare([episode("red-0", [1.0])]))
     assert not early.predicts and [s.ids[3:] for s in early.sequences] == [[8, 8]]
+    early.learn([episode("red-0", [1.0])], None)
+    assert early.learned == early.sequences
 
 
 def test_the_expert_plays_the_tasks_and_is_imitated() -> None:
@@ -288,7 +292,18 @@ def test_critiques_and_refined_actions_take_gradient_steps(monkeypatch: pytest.M
     lost.turns[0] = replace(lost.turns[0], text="red-1", logprobs=[-1.0, -1.0])
     metrics = asyncio.run(algorithm.update([lost]))
     assert metrics["gradient_steps"] == 4, "five sequences, two passes"
-    assert metrics["verdict_accuracy"] == 0.5 and metrics["refined_success"] == 0.25 and metrics["l2"] > 0
+    assert metrics["verdict_accuracy"] == 0.5 and metrics["trial_success"] == 1 / 3 and metrics["l2"] > 0
+    assert {s.loss for s in algorithm.learned} == {"policy"}, "KL(π ‖ initial π) is that of the policy"
+
+
+def test_before_anything_is_refined_nothing_is_said_of_refined_actions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    criticising(monkeypatch, [False, True, None, False], "red-0")
+    algorithm = make("critique_rl", num_nlq_samples=0, stage_one=0.5)
+    metrics = asyncio.run(algorithm.update([episode("red-5", [0.0])]))
+    assert metrics["verdict_accuracy"] == 0.5 and "trial_success" not in metrics
+    assert not algorithm.learned and "kl_to_start" not in asyncio.run(algorithm.probe([], False))
 
 
 def test_the_fixed_words_of_a_form_are_not_learned() -> None:

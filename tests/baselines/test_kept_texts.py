@@ -2,6 +2,8 @@
 
 import asyncio
 import copy
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +14,7 @@ from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import shares_of
 from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
+from nlac_bench.agents.roles.answers import AnswerRecord
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
@@ -130,6 +133,73 @@ def test_probes_and_probe_set_ask_the_same_roles(
     (state, _) = algorithm.transitions(episode("t", [0.0, 1.0]))
     (record,) = asyncio.run(algorithm.read_states([state], 1))
     assert set(roles) == asked and record.predicted == ("failure" if "successor" in asked else "success")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("nlac", {"policy", "successor", "evaluator", "refiner"}), ("sac", {"policy"}),
+        ("drlc", {"successor", "evaluator"}), ("critique_rl", {"successor", "evaluator"}), ("ppo", set()),
+    ],
+)  # fmt: skip
+def test_raw_answers_of_every_iteration_are_stored(
+    name: str, asked: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every method that asks roles, with the numbers of iterations that ``metrics.jsonl`` has."""
+    kept: list[AnswerRecord] = []
+    algorithm = make(name)
+    algorithm.resources = replace(algorithm.resources, keep_answers=kept.extend)
+    answering(algorithm, monkeypatch, ["optimal: no"])
+    algorithm.sync()  # as the training loop does
+    for number in (1, 2):
+        asyncio.run(algorithm.update([episode("t", [1.0])]))
+        assert {r.iteration for r in kept} == ({number} if asked else set())
+        assert {r.role for r in kept} == asked and all(r.readable for r in kept)
+        kept.clear()
+
+
+def answering(algorithm: Any, monkeypatch: pytest.MonkeyPatch, verdicts: Sequence[str]) -> None:
+    """Let the engine answer in every role; ``verdicts`` are the evaluator's answers, in turn."""
+    left = itertools.cycle(verdicts)
+    said = {"successor": "next: wrong; end: failure", "policy": "red-1", "refiner": "red-2"}
+
+    async def sample(request: SampleRequest) -> list[Sample]:
+        answers = [
+            next(left) if request.role == "evaluator" else said[request.role] for _ in range(request.n)
+        ]
+        return [Sample(text, "stop") for text in answers]
+
+    monkeypatch.setattr(algorithm.resources.engine, "sample", sample)
+
+
+def test_nlqls_share_of_optimal_actions_is_that_of_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best of several is optimal more often than an action of the policy, which NLAC's share is of."""
+    nlql = make("nlql", num_candidates=4, replay_ratio=1)
+    answering(nlql, monkeypatch, ["optimal: no", "optimal: no", "optimal: yes", "optimal: no"])
+    for _ in range(2):
+        assert asyncio.run(nlql.update([episode("t", [1.0])]))["share_optimal"] == 0.25
+    answering(nlql, monkeypatch, ["unreadable"])
+    assert "share_optimal" not in asyncio.run(nlql.update([episode("t", [1.0])]))
+
+
+def test_probes_leave_out_episodes_without_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cut is no failure. Without new episodes those of D are read."""
+    algorithm = make("nlac", probes=64)
+    answering(algorithm, monkeypatch, ["optimal: yes"])
+    won, cut = episode("t", [0.0, 1.0]), episode("u", [0.0] * 3, cut=True)
+
+    def probed(episodes: Sequence[Episode]) -> Any:
+        return asyncio.run(algorithm.probe(episodes, False))
+
+    for success in (None, False):
+        cut.success = success
+        found = probed([won, cut])
+        assert found["probes"] == 2 and found["successor_accuracy"] == 0 and "successor_auc" not in found
+        assert probed([cut]) == {"probes": 0}
+    lost = probed([won, episode("u", [0.0] * 3)])
+    assert lost["probes"] == 5 and lost["successor_accuracy"] == 0.6 and lost["successor_auc"] == 0.5
+    algorithm.remember([won, cut])
+    assert probed([])["probes"] == 2
 
 
 # --- real iterations ----------------------------------------------------------------------------------

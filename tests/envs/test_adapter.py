@@ -16,6 +16,7 @@ from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import outline, prepare
 from nlac_bench.harness.runs.configuration import ConfigError, RunConfig
+from nlac_bench.harness.runs.episode_json import episode_from_row, episode_to_row
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.stats.summary import summarise
@@ -177,6 +178,25 @@ def test_the_driver_plays_it() -> None:
     episodes = asyncio.run(played())
     assert {e.task_id for e in episodes} == {f"episode-{i}" for i in range(8)}
     assert all(e.terminated and e.success is not None and len(e.turns) <= 3 for e in episodes)
+
+
+@pytest.mark.parametrize(("steps", "cut"), [(1, False), (2, False), (3, True)])
+def test_an_episode_that_terminates_at_the_limit_was_not_cut(steps: int, cut: bool) -> None:
+    """Its value is known, so nothing may be bootstrapped; ``TimeLimit`` returns both ends."""
+
+    def make_env() -> PlainEnv:
+        return PlainEnv(gymnasium.wrappers.TimeLimit(Echo(steps=steps), 2), "limited")
+
+    async def played() -> Episode:
+        driver = Driver(RandomAgent(), make_env, concurrency=1)
+        (result,) = [result async for result in driver.run([EpisodeSpec("limited", "episode-0", 0, 1)])]
+        assert isinstance(result, Episode)
+        return result
+
+    episode = asyncio.run(played())
+    assert (episode.terminated, episode.truncated) == (not cut, cut)
+    stored = {**episode_to_row(episode), "truncated": True}  # as earlier versions stored it
+    assert episode_from_row(stored).truncated is cut
 
 
 # --- runs -----------------------------------------------------------------------------------------------

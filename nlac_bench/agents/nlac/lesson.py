@@ -11,7 +11,7 @@ from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.common_beginning import common_length
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest
 from nlac_bench.rollout.engines.forms import Filled, Form, FormTokens
-from nlac_bench.rollout.engines.tokenizer import Tokenizer
+from nlac_bench.rollout.engines.tokenizer import Tokenizer, special_ids
 from nlac_bench.types import Episode
 
 
@@ -206,11 +206,20 @@ class Encoder:
         """Return the sampled tokens if they encode the action after ``prompt``, else the tokens of its text.
 
         They do not if a thought was rewritten, or if the refiner's prompt numbered identifiers differently.
+        An answer in a form may have ended at a stop string, which is no part of the action, or at a limit;
+        the policy learns to end the action with the end token.
         """
         sample = action.sample
-        if sample.ids is not None and decoded(prompt, sample) == action.text:
-            return list(sample.ids)
+        if sample.ids and decoded(prompt, sample) == action.text:
+            in_form = prompt.form is not None or sample.filled is not None
+            if not in_form or self._is_end(sample.ids[-1]):
+                return list(sample.ids)
         return self._text_ids(prompt, action.text)
+
+    def _is_end(self, token: int) -> bool:
+        """Return whether ``token`` ends answers; models may have several such tokens, and all are special."""
+        tokenizer = self.format.tokenizer
+        return token == tokenizer.eos_token_id or token in special_ids(tokenizer)
 
     def _filled(self, prompt: Prompt, text: str) -> tuple[list[int], Filled | None]:
         """Return the tokens of ``text``, and if the role's answers have a form, which of them it samples."""

@@ -43,9 +43,10 @@ class Monitored(ReplayTrainer[C, Lesson]):
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """Measure the critic's accuracy on ``episodes`` (offline: on D), without training.
 
+        They may have been learned from. Those that were cut are left out, because their outcome is unknown.
         With ``deep``, also measure whether refined actions succeed more often than the played ones.
         """
-        pool = [t for e in episodes for t in self.transitions(e)] or self.replay.items
+        pool = of_ended([t for e in episodes for t in self.transitions(e)] or self.replay.items)
         seed = self.resources.seed, self.replay.iteration
         chosen = np.random.default_rng(derive_seed(*seed, "probes")).permutation(len(pool))
         states = [pool[i] for i in chosen[: self.config.probes]]
@@ -126,7 +127,7 @@ class Monitored(ReplayTrainer[C, Lesson]):
     # --- what is stored -------------------------------------------------------------------------
 
     def keep(self, lessons: Sequence[Lesson]) -> None:
-        """Store some raw answers, and the texts of at most ``kept_critiques`` lessons, in order.
+        """Store the texts of at most ``kept_critiques`` lessons, in order.
 
         Lessons without a text of the critic are left out. The draw has a random generator of its own.
         """
@@ -143,7 +144,6 @@ class Monitored(ReplayTrainer[C, Lesson]):
             )
             for number, lesson in (written[i] for i in sorted(drawn.tolist()))
         ])  # fmt: skip
-        self.resources.keep_answers(self.speaking.counts.taken(self.replay.iteration + 1))
 
     @property
     def probe_states(self) -> int:
@@ -188,3 +188,9 @@ class Monitored(ReplayTrainer[C, Lesson]):
         """Return P("success") of the future of ``lesson``, or 1 or 0 for the outcome that it names."""
         chance = lesson.success_probability
         return float(self.outcome(lesson) == "success") if chance is None else chance
+
+
+def of_ended(found: Sequence[Transition]) -> list[Transition]:
+    """Return the transitions of the episodes whose last one, which terminated, is in ``found``."""
+    ended = {(t.task_id, t.trial, t.seed) for t in found if t.terminated}
+    return [t for t in found if (t.task_id, t.trial, t.seed) in ended]

@@ -121,10 +121,12 @@ class ReplayTrainer(Trainer[C], Generic[C, L]):
         return metrics
 
     def ended(self, lessons: Sequence[L]) -> Metrics:
-        """End the iteration: return the age and size of D, and the shares of unparseable answers."""
+        """End the iteration: store some raw answers; return the age and size of D, and the shares of
+        unparseable answers."""
         indices = [lesson.index for lesson in lessons]
         metrics = {"buffer_age": self.replay.mean_age(indices), "buffer_size": len(self.replay)}
         self.replay.iteration += 1
+        self.resources.keep_answers(self.speaking.counts.taken(self.replay.iteration))
         return metrics | self.speaking.shares()
 
     def save(self, folder: Path) -> dict[str, object]:

@@ -150,7 +150,7 @@ def failures_section(subjects: Sequence[ReportSubject], metric: Metric) -> Secti
             infos = [turn.get("info") or {} for turn in row.get("turns") or []]
             result = ends.setdefault(str(row.get("end_reason")), Counter())
             result["episodes"] += 1
-            result["truncated"] += bool(row.get("truncated"))
+            result["truncated"] += bool(row.get("truncated") and not row.get("terminated"))
             result["invalid"] += any(info.get("action_kind") == "invalid" for info in infos)
             result["tool"] += any(info.get("tool_error") for info in infos)
         rows += [
