@@ -55,7 +55,8 @@ class Interim:
         """
         scored, left = int(np.count_nonzero(~np.isnan(self._success))), self.planned - self.ended
         if not scored:
-            return "no episode has ended yet" if left else ""
+            what = "has a score" if self.ended else "has ended"
+            return f"no episode {what} yet" if left else ""
         rate, interval = self.rate()
         text = f"success {number(rate)} {bracket(interval)} of {scored} ended"
         if not left:

@@ -60,6 +60,13 @@ def test_success_on_the_way_is_shown_with_its_interval_and_what_it_can_still_bec
     assert progress.status() == "success 0.225 [0.159, 0.308] of 120 ended, 1 recovered error"
 
 
+def test_episodes_without_a_score_have_ended(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", tasks=2)
+    progress = RunProgress(run)
+    progress(episode(run.plan[0], success=None))
+    assert progress.status() == "no episode has a score yet"
+
+
 def test_episodes_without_a_verdict_are_in_no_bound_and_a_resumed_run_counts_all(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run", tasks=5, t0_0=True, t1_0=None)
     progress = RunProgress(run)
