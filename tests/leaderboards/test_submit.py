@@ -424,7 +424,7 @@ def test_an_entry_has_no_addresses_and_no_paths(tmp_path: Path) -> None:
         ({"env": 'own@{ "level":"a/b",  "n": ["1 / 2"] }'}, '\'own@{ "level":"a/b",  "n": ["1 / 2"] }\''),
         ({"env": 'own@{"a": ["~/x", {"b": "C:\\\\Users\\\\x"}]}'}, '["PATH", {"b": "PATH"}]'),
         ({"env": 'own@{"options": "--root=/home/alice -n 3"}'}, '"--root=PATH -n 3"'),
-        ({"request": {"grammar": r"\d+/\d+", "hook": "http://10.0.0.5:8000"}}, r'\\d+/\\d+'),
+        ({"request": {"grammar": r"\d+/\d+", "hook": "http://10.0.0.5:8000"}}, r"\\d+/\\d+"),
     ],
 )
 def test_the_command_of_an_entry_has_no_addresses_and_no_paths(given: Any, written: str) -> None:
