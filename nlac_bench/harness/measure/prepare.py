@@ -78,7 +78,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None, *, registered: bool =
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
     if config.agent == "oracle" and not env.has_oracle:
-        what = "is a plain Gymnasium environment" if isinstance(env, PlainEnv) else "is on a server"
+        what = "is a plain Gymnasium environment" if isinstance(env, PlainEnv) else "is scored by a server"
         raise ConfigError(
             f"agent 'oracle' needs a TextEnv, which defines an oracle; {config.env} {what}; use 'random' or "
             "'silent' instead"
