@@ -98,6 +98,16 @@ def test_agents_are_measured_and_trained(easy: str, tmp_path: Path) -> None:
     assert "oracle" in nlac_bench("run", "--env", env, "--agent", "oracle", status=2).stderr
 
 
+def test_floors_are_those_that_can_play_on_a_server() -> None:
+    for text, agents in (
+        ("twenty_questions", ["random", "silent"]),
+        ("tau_retail", ["random", "silent", "transfer"]),
+    ):
+        with served(text) as url:
+            floors = ("floors", "--env", join("openenv", {"url": url}), "--episodes", "2", "--json")
+            assert [row["agent"] for row in one_json(nlac_bench(*floors))["rows"]] == agents
+
+
 def test_a_copy_of_an_episode_is_continued_in_a_session_of_its_own(fragile: str) -> None:
     env = OpenEnvEnv(url=fragile)
     env.reset(seed=0, options={"task_id": "test/1"})
