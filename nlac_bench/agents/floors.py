@@ -10,13 +10,14 @@ import numpy as np
 
 from nlac_bench.envs.returned import check_action, check_actions
 from nlac_bench.envs.text_env import CopyKind, TextEnv
-from nlac_bench.errors import UnknownIdError
+from nlac_bench.errors import NlacBenchError, UnknownIdError
 from nlac_bench.rollout.agent import Actor, Agent
 from nlac_bench.types import Info, Turn
 
 CHEAP_FLOORS = ("random", "silent")
 """Floor agents that need no search and play every environment."""
-TRANSFER = '{"name": "transfer_to_human_agents", "arguments": {"summary": "handed over"}}'
+_TRANSFER_TOOL = "transfer_to_human_agents"
+TRANSFER = f'{{"name": "{_TRANSFER_TOOL}", "arguments": {{"summary": "handed over"}}}}'
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,34 @@ def _play(env: TextEnv, action: str, task_id: str) -> float:
         total += reward
         ended = terminated or truncated
     return total
+
+
+def cannot_play(name: str, env: TextEnv, make_train_env: Callable[[], TextEnv]) -> str | None:
+    """Return why the floor agent ``name`` cannot play ``env``, which may be reset for this; None if it can.
+
+    Raises:
+        UnknownIdError: ``name`` is not a floor agent.
+        NlacBenchError: a candidate of the agent ``constant`` is not a text.
+    """
+    match name:
+        case "oracle":
+            return None if env.has_oracle else "it has no oracle"
+        case "copy":
+            return None if has_copies(env) else "it has no copied_actions()"
+        case "transfer":
+            _, info = env.reset(seed=0)
+            env.close()
+            names = [tool.get("function", tool).get("name") for tool in info["tools"]]
+            return None if _TRANSFER_TOOL in names else f"it has no tool {_TRANSFER_TOOL}"
+        case "constant":
+            try:
+                train_env = make_train_env()
+            except NlacBenchError as error:
+                return str(error)
+            candidates = check_actions(train_env.constant_actions(), train_env.name)
+            return None if candidates else "its constant_actions() is empty"
+    floor_agent(name, make_train_env)
+    return None
 
 
 def floor_agent(name: str, make_train_env: Callable[[], TextEnv]) -> Agent:

@@ -189,8 +189,10 @@ class OpenEnvEnv(TextEnv):
         return self._state.first
 
     async def astep(self, action: str) -> StepResult:
-        """Take a step; ``truncated`` is what the server says."""
+        """Take a step; ``truncated`` is what the server says. The end of an episode frees its session."""
         observation, reward, ended, _, info = await super().astep(action)
+        if ended and self._state.session is not None:
+            await self._state.session.close()
         cut = ended and self._state.truncated
         return observation, reward, ended and not cut, cut, info
 
@@ -205,8 +207,6 @@ class OpenEnvEnv(TextEnv):
         except RefusedActionError as error:
             return self._invalid(f"Invalid action: the server does not accept it: {error}")
         self._state.played.append((payload, outcome.observation, outcome.reward))
-        if outcome.end_reason is not None:
-            await session.close()
         return outcome
 
     async def _taken(self, session: Session, payload: Mapping[str, Any]) -> Outcome:

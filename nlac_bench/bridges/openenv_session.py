@@ -212,15 +212,15 @@ class Session:
             raise
 
     async def close(self) -> None:
-        """Close the session, and wait until the server has freed it."""
-        if self.abort.alive:
+        """Close the session, and wait until the server has freed it; only abort it in another event loop."""
+        if self.abort.alive and self.loop is asyncio.get_running_loop():
             try:
                 async with asyncio.timeout(_CLOSE_S):
                     await self._socket.send('{"type": "close"}')
                     await self._socket.wait_closed()
             except (OSError, TimeoutError, _websocket_error()):
                 pass
-            self.abort()
+        self.abort()
 
 
 def _abort(socket: Any, loop: asyncio.AbstractEventLoop) -> None:

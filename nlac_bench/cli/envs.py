@@ -323,7 +323,7 @@ def _show_start(observation: str, info: Info) -> None:
 def _show_end(info: Info, total: float, terminated: bool) -> None:
     verdict = "[bold green]success[/bold green]" if info.get("success") else "[bold red]no success[/bold red]"
     reason = info.get("end_reason") or ("terminated" if terminated else "truncated")
-    console.print(f"{verdict if 'success' in info else 'over'} ({reason}), return {total:g}")
+    console.print(f"{verdict if 'success' in info else 'over'} ({escape(str(reason))}), return {total:g}")
 
 
 def _typed() -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nlac_bench.agents.floors import CopyAgent, floor_agent, has_copies
+from nlac_bench.agents.floors import CopyAgent, cannot_play, floor_agent
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, escape_lines, print_json
 from nlac_bench.envs import registry
 from nlac_bench.envs.env_string import join
@@ -18,7 +18,7 @@ from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.stats.outcomes import unknown_rate_of
 from nlac_bench.stats.tables import number, render_table
 
-AGENTS = ("oracle", "constant", "random", "silent")
+AGENTS = ("oracle", "constant", "random", "silent", "transfer", "copy")
 PLAYED = (
     *registry.BUILTIN,
     join("shop_worlds", {"level": "conditional"}),
@@ -34,7 +34,7 @@ def floors(
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="Agent; can be repeated; default: the oracle and all floor agents."),
+        typer.Option(help="Agent; can be repeated; default: all that can play the environment."),
     ] = None,
     episodes: Annotated[
         int, typer.Option(help="Number of tasks of each environment, evenly chosen; 0: all tasks.")
@@ -45,8 +45,8 @@ def floors(
     """Play environments with the oracle and with agents that use no model; print their success.
 
     The agent 'constant' repeats the best single action on the training split. The
-    agent 'transfer', for τ-bench, hands over to a human at once. The agent
-    'copy', for mathematics, answers with an expression of the statement;
+    agent 'transfer', with the tools of τ-bench, hands over to a human at once. The
+    agent 'copy', for mathematics, answers with an expression of the statement;
     'copied_numbers' and 'copied_gold_forms' in --json are its success with parts
     without an operator and with parts that are the gold answer as it is written.
 
@@ -57,14 +57,13 @@ def floors(
     if episodes < 0:
         raise ConfigError(f"--episodes must be at least 0, got {episodes}")
     rows: list[dict[str, Any]] = []
-    for name in env or PLAYED:
-        chosen = agent or _agents_of(name)
-        for agent_name in chosen:
+    chosen = [(name, _agents_of(name, agent, seed)) for name in env or PLAYED]
+    for name, agents in chosen:
+        for agent_name in agents:
             rows.append(_play(name, agent_name, episodes, seed))
             if not as_json:
-                errors.print(
-                    f"[dim]{name}: {agent_name} played {rows[-1]['scored']} episodes[/dim]", soft_wrap=True
-                )
+                said = escape(f"{name}: {agent_name} played {rows[-1]['scored']} episodes")
+                errors.print(f"[dim]{said}[/dim]", soft_wrap=True)
     if as_json:
         print_json({"rows": rows})
         return
@@ -85,9 +84,21 @@ def floors(
             console.print(escape(f"{row['env']}: constant action {row['action'][:120]!r}"), soft_wrap=True)
 
 
-def _agents_of(name: str) -> list[str]:
-    env = registry.make_text_env(name)
-    return [*AGENTS, *(["transfer"] if "tau" in name else []), *(["copy"] if has_copies(env) else [])]
+def _agents_of(name: str, asked: list[str] | None, seed: int) -> list[str]:
+    """Return the agents that play ``name``: those that were asked for, or all that can.
+
+    Raises:
+        ConfigError: an agent that was asked for cannot play it.
+    """
+    env, world = registry.make_text_env(name), world_of_seed(name, seed)
+    played = []
+    for agent in asked or AGENTS:
+        why = cannot_play(agent, env, lambda: registry.make_training_env(name, **world))
+        if why is None:
+            played.append(agent)
+        elif asked:
+            raise ConfigError(f"the agent {agent!r} cannot play {name}: {why}")
+    return played
 
 
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:

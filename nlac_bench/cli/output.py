@@ -69,7 +69,7 @@ def show(result: Shown, as_json: bool) -> None:
 
 def table(title: str, columns: list[str], rows: Sequence[Sequence[object]]) -> Table:
     """Return a table of plain text, in which columns of numbers are aligned right."""
-    result = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    result = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold")
     for i, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
         result.add_column(column, justify="right" if numeric else "left", overflow="fold")

@@ -184,7 +184,7 @@ def report(
             low, high = (float(bound) for bound in wilson_bounds(np.asarray(won), len(played), Z95))
             base.append({"env": name, "temperature": temperature, "success": won, "low": low, "high": high,
                          "episodes": len(played)})  # fmt: skip
-            errors.print(f"[dim]{name}: {len(played)} episodes at temperature {temperature}[/dim]")
+            errors.print(f"[dim]{escape(name)}: {len(played)} episodes at temperature {temperature}[/dim]")
         if role_episodes:
             for role, accuracy in roles(engine, name, episodes=role_episodes, model=embedded).items():
                 worth.append({"env": name, "role": role, **accuracy.figures(), "examples": accuracy.examples})
@@ -195,10 +195,10 @@ def report(
         print_json({"base": base, "roles": worth, "improvement": gains})
         return
     header = ["env", "temperature", "success", "95 % interval", "episodes"]
-    console.print(render_table(header, [
+    console.print(escape_lines(render_table(header, [
         [r["env"], f"{r['temperature']:g}", f"{r['success']:.3f}", f"{r['low']:.3f} to {r['high']:.3f}",
          str(r["episodes"])] for r in base
-    ]))  # fmt: skip
+    ])))  # fmt: skip
     header = ["env", "role", "asked", "parsed", "right", "of positives", "of negatives", "AUC"]
     console.print(escape_lines(render_table(header, [
         [r["env"], r["role"], str(r["asked"]), *(_figure(r[key]) for key in

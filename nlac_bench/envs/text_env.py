@@ -107,8 +107,8 @@ class TextEnv(gymnasium.Env[str, str]):
     one_line: ClassVar[bool] = False
     """Whether an action is one line of text. A refined action then ends with its first line, so that a small
     model, which seldom ends its text by itself, writes one."""
-    has_oracle: ClassVar[bool] = True
-    """Whether ``oracle_action`` knows an action; else it raises ``NlacBenchError``."""
+    has_oracle: bool = True
+    """Whether ``oracle_action`` knows an action; else it raises ``NlacBenchError``. Set per instance."""
     splits: Sequence[str] = ("train", "test")
     """The values that the argument ``split`` may have, with the other arguments of this instance. A training
     run validates on the split ``validation`` if it is one of them, else on tasks held out of ``train``."""

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.envs.env_string import join, parse
 from nlac_bench.files import sha256_of
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT
 from nlac_bench.harness.runs.configuration import RunConfig
@@ -38,16 +40,27 @@ _STATED = ("env", "env_version", "split", "data_source", "data_sha256", "reward"
 _NOT_REPEATED = {
     "base_url",
     "user_base_url",
+    "servers",
+    "weights_folder",
+    "weights_by",
     "record",
     "replay",
     "prompts",
     "offline",
     "base",
+    "val",
     "train",
     "model",
     "request",
 }
 """Settings that name a server, a file or a folder of the machine; and those that are written separately."""
+_FILES = ("data", "val")
+"""Arguments of environments that may be files or folders."""
+_PLACE = re.compile(
+    r"""[^\s"',;]*://[^\s"',;]*"""
+    r"""|(?<![^\s"',;:=(\[{])(?:\.{0,2}/|~[\w.-]*/|[A-Za-z]:[/\\]|\\\\)(?=[\w.~-])[^\s"',;]*"""
+)
+"""An address, or a path that begins at the root, at a home or at the working folder."""
 
 
 def _chosen(stated: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -62,15 +75,17 @@ def board_key(run: RunFolder) -> BoardKey:
         name: value
         for name, value in conditions.get("env_args", {}).items()
         # The data and the split have fields of their own, with the values that the run recorded.
-        if name not in (WORLD, "split", "data") and (name not in conditions or conditions[name] != value)
+        if name not in (WORLD, "split", *_FILES) and (name not in conditions or conditions[name] != value)
     }
     simulator = conditions.get("simulator")
     known = {*_STATED, "env_args", "max_seconds"}
     return BoardKey(
         **_chosen(conditions, _STATED[:6]),
-        arguments=arguments,
-        rules={name: value for name, value in conditions.items() if name not in known},
-        simulator=None if simulator is None else Simulator.model_validate(simulator),
+        arguments=without_places(arguments),
+        rules=without_places({name: value for name, value in conditions.items() if name not in known}),
+        simulator=None
+        if simulator is None
+        else Simulator.model_validate({**simulator, "model": model_name(simulator["model"])}),
         limits=Limits(max_turns=conditions.get("max_turns"), max_seconds=conditions.get("max_seconds")),
     )
 
@@ -88,6 +103,17 @@ def subject_of(runs: Sequence[RunFolder]) -> Subject:
         weights=first.get("weights"),
         training=_training(runs),
     )
+
+
+def without_places(value: Any) -> Any:
+    """Return a JSON value with ``URL`` and ``PATH`` for addresses and paths, which identify nothing."""
+    if isinstance(value, dict):
+        return {without_places(name): without_places(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [without_places(each) for each in value]
+    if not isinstance(value, str):
+        return value
+    return _PLACE.sub(lambda found: "URL" if "://" in found[0] else "PATH", value)
 
 
 def model_name(model: object) -> str | None:
@@ -186,7 +212,7 @@ def _training(runs: Sequence[RunFolder]) -> Training | None:
     return Training(
         method=subject["agent"],
         budget=settings.get("budget"),
-        settings={name: value for name, value in settings.items() if name != "budget"},
+        settings=without_places({name: value for name, value in settings.items() if name != "budget"}),
         offline=subject.get("offline") is not None,
         runs=[_training_cost(run) for run in runs],
     )
@@ -260,21 +286,36 @@ def command(config: RunConfig) -> str:
     parts = ["nlac-bench", "run"]
     for name, field in RunConfig.model_fields.items():
         value = getattr(config, name)
+        value = {"env": _env, "data": _named, "user_model": model_name}.get(name, without_places)(value)
         if name not in _NOT_REPEATED and value is not None and value != field.default:
             parts += [f"--{name.replace('_', '-')}", str(value)]
     if config.model is not None:
         parts += ["--model", str(model_name(config.model))]
     for name, value in (config.request or {}).items():
-        parts += ["--request", f"{name}={json.dumps(value)}"]
+        parts += ["--request", f"{name}={json.dumps(without_places(value))}"]
     if config.train is not None:
         defaults = type(config.train).model_fields
         for name, value in config.train.as_dict().items():
             if value is not None and value != defaults[name].default:
-                parts += ["--train", f"{name}={value}"]
+                parts += ["--train", f"{name}={without_places(value)}"]
     text = shlex.join(parts)
     if len(text) > 4_000:
         raise EntryError(f"the command of this run has {len(text):,} characters; an entry holds 4,000")
     return text
+
+
+def _env(text: str) -> str:
+    """Return an environment string without addresses and paths; unchanged if it has none."""
+    name, arguments = parse(text)
+    kept = without_places(arguments) | {
+        file: _named(arguments[file]) or "PATH" for file in _FILES if arguments.get(file) is not None
+    }
+    return text if kept == arguments else join(name, kept)
+
+
+def _named(data: object) -> str | None:
+    """Return ``data`` if it is a name, such as ``official``, and not a file or folder; else None."""
+    return data if isinstance(data, str) and data.isidentifier() else None
 
 
 def _file_sha256(path: Path) -> str:

@@ -98,6 +98,16 @@ def test_agents_are_measured_and_trained(easy: str, tmp_path: Path) -> None:
     assert "oracle" in nlac_bench("run", "--env", env, "--agent", "oracle", status=2).stderr
 
 
+def test_floors_are_those_that_can_play_on_a_server() -> None:
+    for text, agents in (
+        ("twenty_questions", ["random", "silent"]),
+        ("tau_retail", ["random", "silent", "transfer"]),
+    ):
+        with served(text) as url:
+            floors = ("floors", "--env", join("openenv", {"url": url}), "--episodes", "2", "--json")
+            assert [row["agent"] for row in one_json(nlac_bench(*floors))["rows"]] == agents
+
+
 def test_a_copy_of_an_episode_is_continued_in_a_session_of_its_own(fragile: str) -> None:
     env = OpenEnvEnv(url=fragile)
     env.reset(seed=0, options={"task_id": "test/1"})
@@ -191,6 +201,57 @@ def test_all_episodes_wait_for_the_only_session() -> None:
 
         results = asyncio.run(all_of())
     assert [getattr(each, "total_reward", each) for each in results] == [1.0] * 8
+
+
+@pytest.mark.parametrize(
+    ("limit", "actions", "reason"),
+    [
+        (None, ["hello"] * 10, "failure"),
+        (2, ["hello"] * 2, "max_steps"),
+        (2, ['{"move": "a", "count": 1}'] * 2, "max_steps"),
+        (2, ["x" * 100_001] * 2, "max_steps"),
+        (None, ['{"move": "a", "count": 9}'], "failure"),
+    ],
+)
+def test_every_end_of_an_episode_frees_its_session(
+    limit: int | None, actions: list[str], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it ends: by invalid actions, which the server does not see, by the limit, or by the server."""
+    monkeypatch.setattr(openenv_session, "FREE_S", 2.0)
+
+    def first(seed: int | None) -> FreeObservation:
+        return FreeObservation(board=[0], metadata={} if limit is None else {"max_steps": limit})
+
+    def reply(action: FreeAction) -> FreeObservation:
+        return FreeObservation(board=[action.count], done=action.count > 8)
+
+    with free(first, reply, action=FreeAction, sessions=1) as url:
+        one, other = OpenEnvEnv(url=url), OpenEnvEnv(url=url)
+        for _ in range(2):
+            one.reset(seed=0)
+            for action in actions:
+                *_, terminated, _, info = one.step(action)
+            assert terminated and info["end_reason"] == reason
+            other.reset(seed=0)
+            for action in actions[:-1]:
+                assert not other.step(action)[2]  # an episode that goes on keeps its session
+            assert other.step('{"move": "a", "count": 9}')[4]["end_reason"] in ("failure", "max_steps")
+        one.close()
+        one.close()
+
+
+def test_an_end_in_another_event_loop_frees_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openenv_session, "FREE_S", 5.0)
+    with free(lambda seed: FreeObservation(), broken, action=FreeAction, sessions=1) as url:
+        env, other = OpenEnvEnv(url=url), OpenEnvEnv(url=url)
+        env.reset(seed=0)
+
+        async def fail() -> bool:
+            return [(await env.astep("hello"))[2] for _ in range(10)][-1]
+
+        assert asyncio.run(fail())
+        assert other.reset(seed=0)
+        other.close()
 
 
 def test_a_session_that_never_becomes_free_is_an_infrastructure_error(

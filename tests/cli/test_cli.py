@@ -15,7 +15,7 @@ from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.cli import app
 from nlac_bench.cli.commands import COMMANDS, imported
-from nlac_bench.cli.floors import PLAYED
+from nlac_bench.cli.floors import PLAYED, _agents_of
 from nlac_bench.cli.output import console
 from nlac_bench.cluster.launch.settings import LaunchSettings
 from nlac_bench.envs import registry
@@ -263,6 +263,55 @@ def test_the_floor_copy_is_played_where_statements_can_be_copied() -> None:
     assert copy["success"] == 0.0 and {"copied_numbers", "copied_gold_forms"} <= copy.keys()
     refused = nlac_bench("run", "--env", "twenty_questions", "--agent", "copy", status=2)
     assert "copied_actions" in refused.stderr
+
+
+COUNT_DOWN = "examples.register_env:CountDown-v0"  # it has no random_action and no constant_actions
+
+
+@pytest.mark.parametrize(
+    ("env", "agents"),
+    [
+        (COUNT_DOWN, {"oracle", "random", "silent"}),
+        ("tests.envs.plain_env:nlac_bench_test/Echo-v0", {"random", "silent"}),
+        ("math500_hard", {"oracle", "constant", "random", "silent", "copy"}),
+        ("tau_airline", {"oracle", "constant", "random", "silent", "transfer"}),
+    ],
+)
+def test_floors_are_those_that_can_play(env: str, agents: set[str]) -> None:
+    rows = one_json(nlac_bench("floors", "--env", env, "--episodes", "2", "--json"))["rows"]
+    assert {row["agent"] for row in rows} == agents and all(row["scored"] == 2 for row in rows)
+
+
+def test_floors_of_rows_that_a_service_scores_have_no_oracle(tmp_path: Path) -> None:
+    file = tmp_path / "tau_rows.jsonl"  # a name with "tau" is no τ-bench
+    rows: list[dict[str, Any]] = [{"question": "1 + 1?", "answer": "#### 2"}]
+    for style, agents in ((None, {"oracle", "random", "silent"}), ("verifier_service", {"random", "silent"})):
+        if style:
+            rows = [
+                {"prompt": "x", "reward_model": {"style": style, "ground_truth": "2"}, "data_source": "s"}
+            ]
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        env = f"prompts@{json.dumps({'data': str(file), 'verifier': 'http://localhost:9'})}"
+        assert set(_agents_of(env, None, 0)) == agents
+    done = nlac_bench("floors", "--env", env, "--agent", "oracle", status=2)
+    assert "the agent 'oracle' cannot play" in done.stderr and "it has no oracle" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("env", "agent", "why"),
+    [
+        (COUNT_DOWN, "constant", "its constant_actions() is empty"),
+        (COUNT_DOWN, "transfer", "it has no tool transfer_to_human_agents"),
+        (COUNT_DOWN, "copy", "it has no copied_actions()"),
+        ("tests.envs.plain_env:nlac_bench_test/Echo-v0", "oracle", "it has no oracle"),
+        (COUNT_DOWN, "nobody", "unknown floor agent 'nobody'"),
+    ],
+)
+def test_floors_refuse_an_agent_before_anything_is_played(env: str, agent: str, why: str) -> None:
+    done = nlac_bench("floors", "--env", env, "--agent", "silent", "--agent", agent, status=2)
+    assert why in done.stderr and "played" not in done.stderr and not done.stdout
+    played = nlac_bench("floors", "--env", env, "--agent", "silent", "--episodes", "1")
+    assert "silent" in played.stdout
 
 
 def test_floors_table() -> None:

@@ -56,6 +56,21 @@ def test_hostile_names_of_files_deceive_no_reader(run: Path, tmp_path: Path) -> 
         safe(done.stderr)
 
 
+@pytest.mark.parametrize("name", ["x[/y]", "[bold red]x", "[link=a]x", "a\\"])
+def test_titles_of_tables_are_no_markup(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    folder.mkdir(parents=True)
+    (folder / "answers.jsonl").write_text('{"gold": "1", "pred": "1"}\n')
+    for command, status in (
+        (("data", "verify", "math", "--data", str(folder)), 1),
+        (("grade", str(folder / "answers.jsonl")), 0),
+    ):
+        done = call(*command, COLUMNS="1000")
+        assert done.returncode == status, done
+        said = "".join(done.stdout.split())  # a title is wrapped
+        assert "".join(str(folder).split()) in said and not done.stderr
+
+
 def test_json_for_programs_has_no_invisible_characters_and_the_same_values(run: Path, tmp_path: Path) -> None:
     hostile = tmp_path / "a\u202eb\U000e0041\x85"
     shutil.copytree(run, hostile)

@@ -297,6 +297,18 @@ def test_human_user_is_shown_the_instruction_and_what_the_agent_says() -> None:
     assert "Which order?" in shown[1]
 
 
+def test_what_moves_a_cursor_does_not_reach_a_human_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A NUL would hide the rest of a prompt, and an escape sequence could write to the title or clipboard."""
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
+    shown: list[str] = []
+    user = HumanUser(lambda text: shown.append(text) or "typed")  # type: ignore[func-returns-value]
+    begin(user)
+    reply(user, "Hi\nthere:\t2 × 3 é\x1b]0;owned\x07 a\x00b \u202e sk-0123456789abcdef \ud800")
+    assert shown[1] == (
+        "Agent: Hi\nthere:\t2 × 3 é\\x1b]0;owned\\x07 a\\x00b \\u202e [redacted: $SOME_API_KEY] \\ud800\n> "
+    )
+
+
 def test_a_closed_terminal_is_infrastructure() -> None:
     def ask(text: str) -> str:
         raise EOFError

@@ -20,6 +20,7 @@ from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.simulators.oracle20.answer.world import embedded_world
 from nlac_bench.simulators.oracle20.find.sentence import find_question
+from nlac_bench.simulators.oracle20.find.words import MAX_SENTENCE
 from tests.timing import scans
 
 ENV_ID = "nlac_bench/TwentyQuestions-v0"
@@ -424,3 +425,20 @@ def test_a_bracket_at_the_end_of_a_question_is_no_placeholder(end: str) -> None:
 def test_runs_of_spaces_and_commas_take_linear_time(filler: str) -> None:
     text = "a" + filler * 5_000 + "?"
     assert scans(lambda: find_question(text), text) < 100
+
+
+@pytest.mark.parametrize("part", ["one of: a ", "among: a ", "- is it ", "any of a, "])
+def test_long_sentences_take_linear_time(part: str) -> None:
+    text = "is it " + part * (40_000 // len(part)) + "?"
+    assert scans(lambda: find_question(text), text) < 100
+    assert len(find_question(text).text) < 2 * MAX_SENTENCE  # a comma of a choice becomes "or"
+
+
+def test_a_long_choice_is_refused() -> None:
+    assert playing("violin").step("is it " + "one of: a " * 4_000 + "?")[4]["action_kind"] == "invalid"
+
+
+def test_a_long_explanation_does_not_change_a_question() -> None:
+    asked = "Is it an instrument"
+    short, long = (find_question(f"{asked}, meaning {'something ' * n}?") for n in (1, 1_000))
+    assert short.words == long.words == find_question(f"{asked}?").words

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.entry_file import read_entry
+from nlac_bench.leaderboards.from_run import command
 from tests.cli.command import nlac_bench, one_json
 from tests.rollout.fault_server import FaultServer, completion
 
@@ -374,3 +376,69 @@ def test_an_environment_of_another_package_has_to_be_repeated(tmp_path: Path) ->
     assert made["level"] == "replayed" and read_entry(Path(made["path"])).board.env == "CountDown-v0"
     nlac_bench("verify", made["path"], "--run", str(run), "--env", env)
     nlac_bench("verify", made["path"], "--run", str(run), status=2)
+
+
+# --- addresses and paths ----------------------------------------------------------------------------
+
+PLACES = ("http://10.0.0.5:8000", "/shared", "/home/alice", "C:\\Users", "://", "/tmp")
+
+
+def test_an_entry_has_no_addresses_and_no_paths(tmp_path: Path) -> None:
+    """Boards do not depend on them; what else an argument holds stays, as do names with a slash."""
+    rows = [
+        {"question": f"{i} + 1?", "answer": f"#### {i + 1}", "extra_info": {"split": s}}
+        for i, s in enumerate(("train", "test"))
+    ]
+    found = []
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        files = [folder / f"{each}.jsonl" for each in ("data", "val")]
+        for file, row in zip(files, rows, strict=True):
+            file.write_text(json.dumps(row) + "\n")
+        given = {"data": str(files[0]), "val": str(files[1]), "verifier": f"http://{name}:8000/score"}
+        env = f"prompts@{json.dumps(given)}"
+        run = play(folder / "run", env, "random")
+        (made,) = submit(run, "--replay", "--env", env, "--out", tmp_path / "out" / name)["entries"]
+        assert verify(made["path"], run, "--env", env, status=0)["holds"]
+        found.append(read_entry(Path(made["path"])))
+        text = Path(made["path"]).read_text()
+        assert "://" not in text and str(tmp_path) not in text and ".jsonl" not in text
+    one, other = found
+    assert one.board == other.board and one.board_id == other.board_id
+    assert one.board.rules == {"verifier": "URL"} and one.board.arguments == {}
+    assert one.reproduce is not None and '"data": "PATH", "val": "PATH", "verifier": "URL"' in one.reproduce
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ({"servers": "http://10.0.0.5:8000", "weights_folder": "/shared/w"}, "--model Qwen/Qwen2.5-7B"),
+        ({"weights_by": "nccl", "servers": "http://10.0.0.5:8000"}, "--model Qwen/Qwen2.5-7B"),
+        ({"data": "/home/alice/private/tau", "val": "/home/alice/rows"}, "--model Qwen/Qwen2.5-7B"),
+        ({"data": "private/tau"}, "--model Qwen/Qwen2.5-7B"),
+        ({"data": "official"}, "--data official"),
+        ({"user_model": "/shared/user"}, "--user-model 'folder user'"),
+        ({"user_model": "org/user"}, "--user-model org/user"),
+        ({"env": "openenv@" + json.dumps({"url": "http://10.0.0.5:8000"})}, '\'openenv@{"url": "URL"}\''),
+        ({"env": 'own@{ "level":"a/b",  "n": ["1 / 2"] }'}, '\'own@{ "level":"a/b",  "n": ["1 / 2"] }\''),
+        ({"env": 'own@{"a": ["~/x", {"b": "C:\\\\Users\\\\x"}]}'}, '["PATH", {"b": "PATH"}]'),
+        ({"env": 'own@{"options": "--root=/home/alice -n 3"}'}, '"--root=PATH -n 3"'),
+        ({"request": {"grammar": r"\d+/\d+", "hook": "http://10.0.0.5:8000"}}, r"\\d+/\\d+"),
+    ],
+)
+def test_the_command_of_an_entry_has_no_addresses_and_no_paths(given: Any, written: str) -> None:
+    values = {"env": "tau_retail", "agent": "react", "model": "Qwen/Qwen2.5-7B", **given}
+    text = command(RunConfig.from_mapping(values, "test"))
+    assert written in text and not [place for place in PLACES if place in text]
+    assert "private" not in text and "weights" not in text
+
+
+def test_a_simulator_in_a_folder_has_no_path(recorded: tuple[Path, Path], tmp_path: Path) -> None:
+    run = Path(shutil.copytree(recorded[0], tmp_path / "run"))
+    for name in ("config.json", "manifest.json"):
+        (run / name).write_text((run / name).read_text().replace('"stub"', '"/shared/models/stub"'))
+    (made,) = submit(run, "--out", tmp_path / "out")["entries"]
+    entry = read_entry(Path(made["path"]))
+    assert entry.board.simulator is not None and entry.board.simulator.model == "folder stub"
+    assert "/shared" not in Path(made["path"]).read_text()

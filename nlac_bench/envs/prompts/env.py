@@ -27,6 +27,7 @@ from nlac_bench.types import Message, ToolSchema, Usage
 _GSM8K = re.compile(r"#### (-?[0-9.,]+)")
 _GSM8K_TAIL = 300
 """The part of a reply, in characters, in which verl looks for the answer of GSM8K."""
+_BY_SERVICE = ("verifier", "code")
 
 
 @dataclass(slots=True)
@@ -110,6 +111,7 @@ class PromptsEnv(TextEnv):
                 stacklevel=2,
             )
         self._rows = by_split[split]
+        self.has_oracle = all(row.scorer not in _BY_SERVICE for row in self._rows.values())
         self._inner: dict[str, TextEnv] = {}
         source = DataSource("custom", sha256(b"".join(hashes)).hexdigest())
         super().__init__(task_ids=tuple(self._rows), split=split, source=source, render_mode=render_mode)
@@ -183,7 +185,7 @@ class PromptsEnv(TextEnv):
         row, inner = self._state.row, self._state.inner
         if inner is not None:
             return str(inner.oracle_action())
-        if row.scorer in ("verifier", "code"):
+        if row.scorer in _BY_SERVICE:
             raise ConfigError(
                 f"row {row.number} is scored by a service, so the oracle does not know its answer"
             )

@@ -13,8 +13,10 @@ from nlac_bench.envs.datasets import read_bytes
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.users.base import UserKind
 from nlac_bench.errors import DataError, EnvInfraError
+from nlac_bench.redaction import redact
 from nlac_bench.simulators.customer import STOP
 from nlac_bench.types import Usage
+from nlac_bench.visible import escaped
 
 OPENING = "Hello, I need some help, please."
 """The only message of user ``none`` before it ends the conversation."""
@@ -74,7 +76,7 @@ class HumanUser:
 
     async def _line(self, shown: str) -> str:
         try:
-            return await asyncio.to_thread(self._ask, shown)
+            return await asyncio.to_thread(self._ask, escaped(redact(shown)))
         except EOFError as error:
             raise EnvInfraError("standard input ended in the middle of the conversation") from error
 

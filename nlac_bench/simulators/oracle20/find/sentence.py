@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from nlac_bench.simulators.oracle20.find.words import clean, tokens, word_set
+from nlac_bench.simulators.oracle20.find.words import MAX_SENTENCE, clean, tokens, word_set
 from nlac_bench.thoughts import drop_reasoning
 
 AUXILIARIES = word_set(
@@ -146,6 +146,7 @@ def _question_in(text: str) -> FoundQuestion:
         sentence = _without_lead(spoken[-1])
     else:
         return FoundQuestion(problem="That is not a question.")
+    sentence = sentence[:MAX_SENTENCE]  # some patterns search in quadratic time; ``tokens`` reads no more
     again = _AGAIN.fullmatch(sentence)
     if again is not None and _begins_as_question(sentence):
         sentence = again[1]  # "is it fragile - would it break if you dropped it?"
