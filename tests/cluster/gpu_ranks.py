@@ -1,4 +1,4 @@
-"""``nlac-bench bench-gpu --only learner`` as torchrun starts it, with small shapes on a CPU; see test_bench_gpu.py."""
+"""``nlac-bench bench-gpu --only learner`` as torchrun starts it, with small shapes on a CPU."""
 
 import os
 from functools import partial
@@ -11,5 +11,5 @@ from tests.cluster.test_bench_gpu import CPU, SIZES
 if __name__ == "__main__":
     cpus = Device("cpu", CPU.name, 2, CPU.memory, int(os.environ["WORLD_SIZE"]), CPU.peak)
     Device.here = classmethod(lambda cls: cpus)  # type: ignore[method-assign, assignment]
-    bench_gpu.measure = partial(table.measure, sizes=SIZES)  # type: ignore[attr-defined]
+    bench_gpu.measure = partial(table.measure, sizes=SIZES)
     main()
