@@ -106,6 +106,9 @@ def test_a_new_episode_starts_from_nothing() -> None:
         ("Thought: all done, so ###STOP###\nUser Response:\n###STOP###", STOP),
         ("Thought: I should not say ###STOP### yet\nUser Response: One more thing.", "One more thing."),
         ("<think>deep</think>Thought: x\nUser Response: I need help.", "I need help."),
+        ("**Thought:**\nx\n\n**User Response:**\nI need help.", "I need help."),
+        ("**Thought**: x\n**User Response**: I need **help**.", "I need **help**."),
+        ("Thought: x\nUser Response: **Help**, please.", "**Help**, please."),
     ],
 )
 def test_react_user_keeps_its_thought(raw: str, said: str) -> None:
