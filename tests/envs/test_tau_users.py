@@ -264,6 +264,9 @@ def test_conversations_are_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "users.jsonl"
     path.write_text(json.dumps(RECORD) + "\n\n" + json.dumps(OTHER) + "\n", encoding="utf-8")
     assert load_conversations(path) == [RECORD, OTHER]
+    spaced = {**RECORD, "turns": [["a\u2028b\u2029c\x85d", "e"]]}  # such characters are not escaped in JSON
+    path.write_bytes(json.dumps(spaced, ensure_ascii=False).encode() + b"\r\n" + json.dumps(OTHER).encode())
+    assert load_conversations(path) == [spaced, OTHER]
 
 
 @pytest.mark.parametrize(
