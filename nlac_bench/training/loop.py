@@ -285,6 +285,7 @@ class TrainingLoop:
         self.progress, ahead = self.checkpoints.restore()
         if self.ahead and ahead:
             self.ahead.resume(ahead)
+            self.allowance.env_steps = self.ahead.unused_steps()
         self.engine.usage = spent_from_row(self.progress.usage)
         self._restart_logs_after(self.progress.iteration)
 
