@@ -28,9 +28,12 @@ ChatFunction: TypeAlias = Callable[[list[Message]], str | Awaitable[str]]
 
 
 class CalledAgent(NamedTuple):
-    """An agent of a call: its name in the run, what makes it (None: its name does), and its settings."""
+    """An agent of a call: its name in the run, what makes it (None: its name does), and its settings.
 
-    name: str
+    The name is None for the agent that a configuration file names.
+    """
+
+    name: str | None
     make: AgentFactory | None = None
     settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
@@ -59,8 +62,8 @@ def called_agent(agent: object) -> CalledAgent:
         if named_agents.module_of(name):
             refuse_unrepeated({}, {"agent": name}, agent.path / "manifest.json", advice="")
             raise ConfigError(
-                f"agent: {agent.path} names {name!r:.500}, which imports code of a module. A run's folder may "
-                f"come from somebody else, so it alone does not decide this. If you trust the module, pass "
+                f"agent: {agent.path} names {name!r:.500}, which imports code of a module. A run's folder "
+                "may come from somebody else, so it alone does not decide this. If you trust it, pass "
                 f"agent={name!r:.500}, model={str(best)!r}"
             )
         return CalledAgent(name, None, {"model": str(best)})
