@@ -439,6 +439,27 @@ def test_no_text_of_a_model_makes_a_server_reject_the_conversation() -> None:
     assert server.requests[0]["messages"] == history('{"a": "é"}', "\U0001f600\ufffd")
 
 
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("functions.get", "functions_get"), ("get<|channel|>commentary", "get__channel__commentary"),
+     ("", "unknown"), ("gét \ud800", "g_t__"), ("g" * 70, "g" * 64), ("get_a-1", "get_a-1"), ("f.g", "f.g")],
+)  # fmt: skip
+def test_no_name_that_a_model_made_up_makes_a_server_reject_the_conversation(name: str, sent: str) -> None:
+    """OpenAI answers 400 to other characters; a name that the server accepts as a tool's stays as it is."""
+
+    def history(name: str) -> list[dict[str, Any]]:
+        call = {"id": "a", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        return [
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "a", "name": name, "content": "no"},
+        ]
+
+    request = SampleRequest(messages=history(name), tools=[{**TOOL, "function": {"name": "f.g"}}])
+    _, server = ask(lambda _p, _b: completion("x"), request)
+    assert server.requests[0]["messages"] == history(sent)
+    assert request.messages == history(name), "the caller's conversation is not changed"
+
+
 def test_a_request_that_is_too_large_for_the_server_is_an_overflow() -> None:
     assert ask(lambda _p, _b: (413, {"detail": "Payload Too Large"}))[0][0].finish == "context_overflow"
 
