@@ -31,6 +31,7 @@ from tests.rollout.fault_server import FaultServer, Reply, completion
 KEY = "sk-very-secret-0123456789"
 HELLO = SampleRequest(messages=[{"role": "user", "content": "hi"}])
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+WITH_TOOL = SampleRequest(messages=HELLO.messages, tools=[TOOL])
 
 
 def ask(
@@ -122,9 +123,23 @@ def test_prompt_ids_go_to_the_completions_endpoint() -> None:
 
 def test_native_tool_calls() -> None:
     calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
-    (sample,), _ = ask(lambda _p, _b: completion(None, tool_calls=calls))
+    (sample,), _ = ask(lambda _p, _b: completion(None, tool_calls=calls), WITH_TOOL)
     assert sample.tool_calls == (ToolCall("f", '{"x": 1}', "c1"),)
     assert (sample.text, sample.finish) == ("", "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [(None, '<tool_call>{"name": "f", "arguments": "{\\"x\\": 1}"}'), ("yes", "yes"),
+     ("<think>hm</think>", '<tool_call>{"name": "f", "arguments": "{\\"x\\": 1}"}')],
+)  # fmt: skip
+def test_a_call_where_no_tool_was_offered_is_no_empty_answer(content: str | None, text: str) -> None:
+    """Agents that describe tools in the prompt, and simulated users, read only texts."""
+    calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
+    (sample,), server = ask(lambda _p, _b: completion(content, tool_calls=calls, reasoning_content="hm"))
+    assert (sample.text, sample.finish, sample.tool_calls) == (text, "stop", ())
+    assert len(server.requests) == 1
+    assert sample.usage.completion_tokens == 5
 
 
 def test_several_samples_also_from_a_server_that_ignores_n() -> None:
@@ -324,7 +339,7 @@ def test_odd_but_usable_replies() -> None:
     refused = reply(message={"content": [{"type": "refusal", "refusal": "no"}], "refusal": None})
     assert ask(lambda _p, _b: refused)[0][0].text == "no"
     call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
-    (sample,), _ = ask(lambda _p, _b: completion("", tool_calls=[call], reasoning_content="hm"))
+    (sample,), _ = ask(lambda _p, _b: completion("", tool_calls=[call], reasoning_content="hm"), WITH_TOOL)
     assert sample.finish == "tool_calls" and sample.tool_calls[0].name == "f"
     assert ask(lambda _p, _b: {**reply(), "usage": {"cost": 0.5}})[0][0].usage.cost == 0.5
     assert ask(lambda _p, _b: reply(finish_reason="end_turn"))[0][0].finish == "stop"

@@ -625,14 +625,14 @@ def test_a_reply_that_no_server_writes_is_an_ordinary_fault(body: str) -> None:
 
 def test_a_call_in_other_forms_is_understood() -> None:
     as_object = {**CALL, "function": {"name": "get", "arguments": {"id": "é"}}}
-    assert ask(lambda *_: completion(None, tool_calls=[as_object]))[0][0].tool_calls == (
+    assert ask(lambda *_: completion(None, tool_calls=[as_object]), tools=[TOOL])[0][0].tool_calls == (
         ToolCall("get", '{"id": "é"}', "c1"),
     )
     legacy = choice(
         message={"content": None, "function_call": {"name": "get", "arguments": "{}"}},
         finish_reason="function_call",
     )
-    (sample,), *_ = ask(lambda *_: legacy)
+    (sample,), *_ = ask(lambda *_: legacy, tools=[TOOL])
     assert (sample.finish, sample.tool_calls) == ("tool_calls", (ToolCall("get", "{}"),))
 
 
@@ -642,7 +642,7 @@ def test_a_reply_that_does_not_say_why_it_ended(finish: str | None) -> None:
     full = {**choice(finish_reason=finish), "usage": {"completion_tokens": 1024}}
     assert ask(lambda *_: full)[0][0].finish == "length"
     called = choice(message={"content": None, "tool_calls": [CALL]}, finish_reason=finish)
-    assert ask(lambda *_: called)[0][0].finish == "tool_calls"
+    assert ask(lambda *_: called, tools=[TOOL])[0][0].finish == "tool_calls"
     with pytest.raises(EngineError, match="is empty"):
         ask(lambda *_: choice(message={"content": ""}, finish_reason=finish))
 
@@ -722,7 +722,7 @@ def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
         delta(content="on"), delta(tool_calls=[first]), delta(tool_calls=[part]), delta("tool_calls"),
         {"choices": [], "usage": {"prompt_tokens": 4, "completion_tokens": 2}},
     )  # fmt: skip
-    (sample,), server, _ = ask(lambda *_: text, extra={"stream": True})
+    (sample,), server, _ = ask(lambda *_: text, tools=[TOOL], extra={"stream": True})
     assert server.requests[0]["stream"] is True
     assert server.requests[0]["stream_options"] == {"include_usage": True}
     assert (sample.text, sample.finish) == ("so on", "tool_calls")
@@ -732,7 +732,7 @@ def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
     twice = events(
         delta("stop", tool_calls=[first | {"function": CALL["function"]}, {**CALL, "index": 0, "id": "c2"}])
     )
-    assert [call.id for call in ask(lambda *_: twice)[0][0].tool_calls] == ["c1", "c2"]
+    assert [call.id for call in ask(lambda *_: twice, tools=[TOOL])[0][0].tool_calls] == ["c1", "c2"]
 
 
 def called(index: int | None, own: str | None, **function: Any) -> dict[str, Any]:

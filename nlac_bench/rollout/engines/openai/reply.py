@@ -147,6 +147,11 @@ def _parse_choice(
     else:
         text = request.sampling.cut(_text(choice.get("text")))
         text, calls = sampled_calls(text, text, request.tools)
+    if calls and not request.tools:  # whoever offers no tools reads only texts
+        if not drop_reasoning(text):
+            called = {"name": calls[0].name, "arguments": calls[0].arguments}
+            text = malformed_call(json.dumps(called, ensure_ascii=False)).text
+        calls, finish = (), "stop" if finish == "tool_calls" else finish
     if finish != "content_filter":  # a filtered reply is incomplete
         if calls:
             finish = "tool_calls"
