@@ -475,6 +475,23 @@ def test_no_name_that_a_model_made_up_makes_a_server_reject_the_conversation(nam
     assert request.messages == history(name), "the caller's conversation is not changed"
 
 
+@pytest.mark.parametrize(
+    ("used", "tokens"),
+    [
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 541}, 509),
+        ({"prompt_tokens": 32, "completion_tokens": 509, "total_tokens": 541}, 509),
+        ({"prompt_tokens": 32, "completion_tokens": 9}, 9),
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": None}, 9),
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 0}, 9),
+        ({"completion_tokens": 9, "total_tokens": 541}, 9),  # the prompt is not thoughts
+    ],
+)
+def test_thoughts_that_a_server_counts_only_in_the_total_are_paid(used: dict[str, Any], tokens: int) -> None:
+    """xAI: ``completion_tokens`` is the answer alone."""
+    (sample,), _ = ask(lambda _p, _b: {**reply(), "usage": used}, price=Price(0, 1e6))
+    assert (sample.usage.completion_tokens, sample.usage.cost) == (tokens, tokens)
+
+
 def test_a_request_that_is_too_large_for_the_server_is_an_overflow() -> None:
     assert ask(lambda _p, _b: (413, {"detail": "Payload Too Large"}))[0][0].finish == "context_overflow"
 

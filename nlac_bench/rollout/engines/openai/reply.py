@@ -97,7 +97,7 @@ def parse_reply(
     for sample, usage in zip(samples, usages, strict=True):
         finish = sample.finish
         counted = len(choices) == 1 or sample.ids is not None
-        if finish == "length" and sample.text and counted and _shortened(usage, data, asked):
+        if finish == "length" and sample.text and counted and _shortened(usage, asked):
             # This does not apply to replies that contain only thoughts, because some servers do not count
             # thoughts.
             finish = "context_overflow"
@@ -105,18 +105,13 @@ def parse_reply(
     return finished
 
 
-def _shortened(usage: Usage, data: Mapping[str, Any], asked: int | None) -> bool:
+def _shortened(usage: Usage, asked: int | None) -> bool:
     """Return whether a server made an answer shorter than requested so that it fits into the context.
 
     Of a prompt that is not even as long as the answer, it is the server's own limit of answers: a context
     that leaves less room than requested is full of the prompt.
     """
-    reported = data.get("usage")
-    total = reported.get("total_tokens") if isinstance(reported, dict) else None
-    used = usage.completion_tokens
-    if type(total) is int:  # xAI counts thoughts only there
-        used = max(used, total - usage.prompt_tokens)
-    return asked is not None and 0 < used < asked and usage.prompt_tokens > used
+    return asked is not None and 0 < usage.completion_tokens < min(asked, usage.prompt_tokens)
 
 
 def _parse_choice(
@@ -281,7 +276,9 @@ def reply_usage(data: Any, price: Price | None, seconds: float, server: str = "t
     def reported(name: str) -> Any:
         return 0 if usage.get(name) is None else amount(usage[name], f"usage.{name}", server)
 
-    prompt, completion = int(reported("prompt_tokens")), int(reported("completion_tokens"))
+    prompt, completion, total = (int(reported(f"{of}_tokens")) for of in ("prompt", "completion", "total"))
+    if prompt:  # xAI counts thoughts, which cost as much as an answer, only in the total
+        completion = max(completion, total - prompt)
     cost = price(prompt, completion) if price is not None else float(reported("cost"))
     return Usage(1, prompt, completion, cost, seconds)
 
