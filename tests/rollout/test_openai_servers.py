@@ -4,6 +4,7 @@ import asyncio
 import json
 import ssl
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -384,6 +385,46 @@ def test_an_address_is_corrected(given: str, known: str, status: int, message: s
     (sample,), server, engine = ask(answer, path=given)
     assert sample.text == "yes" and len(server.requests) <= 2
     assert ("base_url" in engine.adapted) is (len(server.requests) == 2)
+
+
+@pytest.mark.parametrize(("given", "known"), [("/api", "/api/v1"), ("", ""), ("/api", "/other")])
+def test_an_address_is_corrected_for_requests_that_are_sent_together(given: str, known: str) -> None:
+    def answer(path: str, _body: dict[str, Any]) -> Reply:
+        return completion("yes") if path.startswith(f"{known}/chat") else refused("Not Found", 404)
+
+    async def run() -> tuple[list[Any], dict[str, str]]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url.removesuffix("/v1") + given, concurrency=3)
+            asked = (engine.sample(SampleRequest(messages=HELLO)) for _ in range(8))
+            return await asyncio.gather(*asked, return_exceptions=True), engine.adapted
+
+    replies, adapted = asyncio.run(run())
+    if known == "/other":
+        assert {type(reply) for reply in replies} == {EngineSetupError} and not adapted
+    else:
+        assert [sample.text for (sample,) in replies] == ["yes"] * 8 and "base_url" in adapted
+
+
+@pytest.mark.parametrize(
+    ("message", "requests"),
+    [
+        ("models/gemini-9 is not found for API version v1main", 1),
+        ("The API deployment for this resource does not exist", 1),
+        ("The model m does not exist", 1),
+        ("Nothing of that name", 3),  # it is sent to both addresses, and to the given one once more
+    ],
+)
+def test_a_wrong_model_is_no_wrong_address(message: str, requests: int) -> None:
+    def answer(path: str, _body: dict[str, Any]) -> Reply:
+        asked.append(path)
+        return refused(message, 404) if path.startswith("/v1beta/openai/chat") else (404, "", "")
+
+    asked: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the address is not said to be changed
+        with pytest.raises(EngineSetupError, match=f"HTTP 404 from .*{message}"):
+            ask(answer, path="/v1beta/openai/")
+    assert len(asked) == requests
 
 
 @pytest.mark.parametrize(
