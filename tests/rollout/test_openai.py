@@ -397,6 +397,20 @@ def test_a_reply_that_is_asked_for_again_is_paid_for() -> None:
     assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (1, 14, 6, 0.5)
 
 
+def test_replies_that_never_had_an_answer_are_paid_for() -> None:
+    paid = {"prompt_tokens": 7, "completion_tokens": 3, "cost": 0.25}
+    replies: Any = iter([{**reply(), "usage": paid}, *[{**completion(""), "usage": paid}] * 2])
+    request = SampleRequest(messages=HELLO.messages, n=2, role="user")
+    with pytest.raises(EngineError, match="failed 2 times") as caught:
+        ask(lambda _p, _b: next(replies), request)
+    usage = caught.value.usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.cost) == (21, 9, 0.75)
+    assert caught.value.role == "user"
+    with pytest.raises(EngineError) as caught:
+        ask(lambda _p, _b: (500, {"error": {"message": "no"}}))
+    assert caught.value.usage == Usage()
+
+
 def test_a_prompt_that_a_filter_rejects_after_other_samples() -> None:
     replies: Any = iter([reply(), (400, {"error": {"code": "content_filter", "message": "no"}})])
     samples, server = ask(lambda _p, _b: next(replies), SampleRequest(messages=HELLO.messages, n=3))
@@ -592,6 +606,9 @@ def test_a_simulator_counts_usage_and_its_overflow_is_not_the_agents() -> None:
     assert seeds[0] == seeds[1] != seeds[2]
     _, server = asyncio.run(run(lambda _p, _b: completion("ok"), None))
     assert "seed" not in server.requests[0]
+    with pytest.raises(EngineError, match="'user' role.*whole budget") as caught:
+        asyncio.run(run(lambda _p, _b: reply(message={"content": ""}, finish_reason="length"), None))
+    assert (caught.value.usage.cost, caught.value.role) == (10.0, "user")
     with pytest.raises(EngineError, match="'user' role"):
         asyncio.run(run(lambda _p, _b: (400, {"error": {"message": OVERFLOWS[0][1]}}), None))
 
