@@ -606,7 +606,7 @@ def test_a_simulator_counts_usage_and_its_overflow_is_not_the_agents() -> None:
     assert seeds[0] == seeds[1] != seeds[2]
     _, server = asyncio.run(run(lambda _p, _b: completion("ok"), None))
     assert "seed" not in server.requests[0]
-    with pytest.raises(EngineError, match="'user' role.*whole budget") as caught:
+    with pytest.raises(EngineError, match=r"'user' role.*whole budget") as caught:
         asyncio.run(run(lambda _p, _b: reply(message={"content": ""}, finish_reason="length"), None))
     assert (caught.value.usage.cost, caught.value.role) == (10.0, "user")
     with pytest.raises(EngineError, match="'user' role"):

@@ -33,12 +33,12 @@ class EngineError(EnvInfraError):
     """
 
     def __init__(
-        self, message: str, kind: str, attempts: int = 1, usage: Usage = Usage(), role: Role = "policy"
+        self, message: str, kind: str, attempts: int = 1, usage: Usage | None = None, role: Role = "policy"
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.attempts = attempts
-        self.usage, self.role = usage, role
+        self.usage, self.role = usage or Usage(), role
 
 
 class SyncError(NlacBenchError):
