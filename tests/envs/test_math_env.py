@@ -17,9 +17,9 @@ from gymnasium.vector import AsyncVectorEnv
 from nlac_bench.agents.floors import CopyAgent
 from nlac_bench.envs.math500_hard import Math500HardEnv, Math500HardEnvVector
 from nlac_bench.envs.math500_hard import env as env_module
-from nlac_bench.envs.math500_hard.copies import is_copy
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
 from nlac_bench.errors import DataError, EnvInfraError, UnknownIdError
+from nlac_bench.simulators.math_grader import copies
 from nlac_bench.simulators.math_grader.grader import Grader
 
 ID = "nlac_bench/Math500Hard-v0"
@@ -184,8 +184,11 @@ def test_an_expression_of_the_statement_is_not_an_answer(tmp_path: Path) -> None
 def test_words_names_and_brackets_do_not_hide_a_copy(
     statement: str, gold: str, copied: list[str], evaluated: list[str]
 ) -> None:
-    assert [each for each in copied if not is_copy(each, statement, gold)] == []
-    assert [each for each in evaluated if is_copy(each, statement, gold)] == []
+    def is_copy(answer: str) -> bool:
+        return copies.is_copy(rf"So \boxed{{{answer}}}.", statement, gold)
+
+    assert [each for each in copied if not is_copy(each)] == []
+    assert [each for each in evaluated if is_copy(each)] == []
 
 
 def test_an_angle_in_degrees_is_not_its_conversion_to_radians() -> None:

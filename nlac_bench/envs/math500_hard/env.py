@@ -10,14 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.math500_hard.copies import copies, holds_operator, is_copy
 from nlac_bench.envs.math500_hard.official import load_problems
 from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, Problem, Split
 from nlac_bench.envs.text_env import CopyKind, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
-from nlac_bench.simulators.math_grader import boxed, default_grader
-from nlac_bench.simulators.math_grader.extract.extract import extract
+from nlac_bench.simulators.math_grader import boxed, copies, default_grader
 from nlac_bench.types import Info
 
 MAX_TASKS = 1_000_000
@@ -200,8 +198,8 @@ class Math500HardEnv(TextEnv):
     def copied_actions(self) -> Sequence[tuple[CopyKind, str]]:
         """Return boxes with the expressions of the statement, also as the value of a letter."""
         problem, actions = self._state.problem, list[tuple[CopyKind, str]]()
-        for text in copies(problem.statement):
-            kind: CopyKind = "expression" if holds_operator(text) else "number"
+        for text in copies.parts(problem.statement):
+            kind: CopyKind = "expression" if copies.holds_operator(text) else "number"
             if kind == "expression":
                 grade = default_grader().grade(problem.answer, rf"\boxed{{{text}}}")
                 kind = "gold form" if grade.correct and not grade.in_another_form else kind
@@ -241,7 +239,7 @@ class Math500HardEnv(TextEnv):
 
     def _is_copy(self, action: str) -> bool:
         problem = self._state.problem
-        return is_copy(extract(action), problem.statement, problem.answer)
+        return copies.is_copy(action, problem.statement, problem.answer)
 
     def _invalid(self, problem: str) -> Outcome:
         outcome = _end(problem)

@@ -1,9 +1,10 @@
-"""Lists the expressions of a statement, which the floor agent ``copy`` puts into boxes without solving it."""
+"""Lists the expressions of a problem's statement, and recognises an answer that only repeats one of them."""
 
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from nlac_bench.simulators.math_grader.extract.extract import extract
 from nlac_bench.simulators.math_grader.read.nodes import TooComplex, Unreadable, symbols
 from nlac_bench.simulators.math_grader.read.normalize import DEGREES, normalize, to_ascii
 from nlac_bench.simulators.math_grader.read.parser import parse
@@ -47,7 +48,7 @@ _EQUAL = frozenset(("=", ":", r"\equiv", r"\in"))
 _BRACKETS = ("{", "(", "[", r"\{")
 
 
-def copies(statement: str) -> list[str]:
+def parts(statement: str) -> list[str]:
     """Return the expressions in the formulas of ``statement``: formulas, their sides, terms and groups."""
     found: dict[str, None] = {}
     for formula in _FORMULA.finditer(statement):
@@ -57,15 +58,17 @@ def copies(statement: str) -> list[str]:
     return list(found)[:MAX_COPIES]
 
 
-def is_copy(answer: str, statement: str, gold: str) -> bool:
-    """Return whether ``answer`` is an expression of ``statement`` that holds an operator, and not ``gold``.
+def is_copy(pred: str, statement: str, gold: str) -> bool:
+    """Return whether the answer in ``pred`` is an expression of ``statement`` that holds an operator.
 
-    Words and brackets around it do not count. Every side of an equation must be one or hold a letter that the
-    gold value lacks: ``V = …``. Degrees hold an operator if ``gold`` is in radians, and the other way round.
+    An expression that is spelled as ``gold`` is none, and words and brackets around it do not count. Every
+    side of an equation must be one or hold a letter that the gold value lacks: ``V = …``. Degrees
+    hold an operator if ``gold`` is in radians, and the other way round.
     """
-    plain, gold_sides = to_ascii(answer), _sides(gold)
+    answer, gold_sides = extract(pred), _sides(gold)
+    plain = to_ascii(answer)
     converted = r"\pi" in plain + gold and bool(_DEGREE.search(plain)) != bool(_DEGREE.search(gold))
-    repeated = {_spelling(each) for each in copies(statement)} - {_spelling(each) for each in gold_sides}
+    repeated = {_spelling(each) for each in parts(statement)} - {_spelling(each) for each in gold_sides}
     letters = _symbols(gold_sides[-1]) if gold_sides else set()
 
     def repeats(expression: str) -> bool:
