@@ -81,8 +81,9 @@ def make_run(
                 "tasks": 2,
                 "ci": [0.0, 1.0],
             }
+            if iteration:
+                writer.log({"kind": "iteration", "iteration": 1, **cost, **metrics})
             writer.log({"kind": "validation", **row})
-        writer.log({"kind": "iteration", "iteration": 1, **cost, **metrics})
 
 
 def fill(out: Path, sweep: Sweep, but: Callable[[Cell], bool] = lambda cell: False) -> None:
