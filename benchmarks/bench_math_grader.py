@@ -9,13 +9,13 @@ import math
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nlac_bench.simulators.math_grader import Grader
+from nlac_bench.simulators.math_grader import default_grader
 
 CASES = {
     "identical": (r"\frac{3}{4}", r"so it is \boxed{\frac{3}{4}}."),
@@ -34,17 +34,10 @@ REFUSED = ("wrong", "radicals", "integral")
 """The last two are equal to the gold answer, but not evaluated."""
 
 
-@pytest.fixture(scope="module")
-def grader() -> Iterator[Grader]:
-    with Grader() as one:
-        one.grade("x+1", "1+x")
-        yield one
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_grade(benchmark: Callable[..., Any], grader: Grader, name: str) -> None:
-    gold, pred = CASES[name]
-    grade = benchmark(grader.grade, gold, pred)
+def test_grade(benchmark: Callable[..., Any], name: str) -> None:
+    default_grader().grade("x+1", "1+x")  # starts the worker
+    grade = benchmark(default_grader().grade, *CASES[name])
     assert grade.correct is (name not in REFUSED)
 
 
@@ -55,28 +48,25 @@ def _quantiles(ms: list[float]) -> str:
 
 
 def main() -> None:
-    with Grader() as grader:
-        begun = time.perf_counter()
-        grader.grade("x+1", "1+x")
-        print(f"{'first case, worker started':28} {1e3 * (time.perf_counter() - begun):.0f} ms")
-        for name, (gold, pred) in CASES.items():
-            print(f"{name:28} {_quantiles([grader.grade(gold, pred).ms for _ in range(50)])}")
-        folder = os.environ.get("NLAC_BENCH_DATA")
-        if not folder:
-            return
-        math_folder = Path(folder) / "math"
-        rows = (math_folder / "grader_cases_public.jsonl").read_text().splitlines()
-        pairs = [(case["gold"], case["pred"]) for case in map(json.loads, rows)]
-        print(f"{'other projects, ' + str(len(pairs)):28} {_quantiles(_times(grader, pairs))}")
-        answers = [
-            json.loads(row)["answer"] for row in (math_folder / "math500.jsonl").read_text().splitlines()
-        ]
-        pairs = [(answer, f"{answer}+0") for answer in answers]
-        print(f"{'MATH-500, answer + 0':28} {_quantiles(_times(grader, pairs))}")
+    begun = time.perf_counter()
+    default_grader().grade("x+1", "1+x")
+    print(f"{'first case, worker started':28} {1e3 * (time.perf_counter() - begun):.0f} ms")
+    for name, (gold, pred) in CASES.items():
+        print(f"{name:28} {_quantiles([default_grader().grade(gold, pred).ms for _ in range(50)])}")
+    folder = os.environ.get("NLAC_BENCH_DATA")
+    if not folder:
+        return
+    math_folder = Path(folder) / "math"
+    rows = (math_folder / "grader_cases_public.jsonl").read_text().splitlines()
+    pairs = [(case["gold"], case["pred"]) for case in map(json.loads, rows)]
+    print(f"{'other projects, ' + str(len(pairs)):28} {_quantiles(_times(pairs))}")
+    answers = [json.loads(row)["answer"] for row in (math_folder / "math500.jsonl").read_text().splitlines()]
+    pairs = [(answer, f"{answer}+0") for answer in answers]
+    print(f"{'MATH-500, answer + 0':28} {_quantiles(_times(pairs))}")
 
 
-def _times(grader: Grader, pairs: list[tuple[str, str]]) -> list[float]:
-    return [grader.grade(gold, pred).ms for gold, pred in pairs]
+def _times(pairs: list[tuple[str, str]]) -> list[float]:
+    return [default_grader().grade(gold, pred).ms for gold, pred in pairs]
 
 
 if __name__ == "__main__":

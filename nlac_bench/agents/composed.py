@@ -190,16 +190,18 @@ async def by_verdict(speaking: Speaking, state: State, actions: Sequence[str]) -
 
 
 async def by_picker(speaking: Speaking, state: State, actions: Sequence[str]) -> int:
-    """Return the index of the action that the picker names after it has read what each leads to."""
+    """Return the index of the action that the picker names after it has read what each leads to.
+
+    It reads only actions whose prediction can be parsed, and names one of at least two.
+    """
     speaker = cast(ComparingSpeaker, speaking.speaker("pick"))
     valued = []
     for k, action in enumerate(actions):
         if futures := await speaker.futures(state, action):
             valued.append((k, action, futures[0].text))
-    if not valued:
-        return 0
-    shown = [(action, future) for _, action, future in valued]
-    index = await speaker.pick(state, shown) if len(valued) > 1 else 0
+    if len(valued) < 2:
+        return 0  # there is nothing to compare
+    index = await speaker.pick(state, [(action, future) for _, action, future in valued])
     return 0 if index is None else valued[index][0]
 
 

@@ -18,6 +18,7 @@ from nlac_bench.api.runs import Run
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.engines import is_named
 from nlac_bench.harness.runs import named_agents
+from nlac_bench.harness.runs.trust import refuse_unrepeated
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Slot, tokenizer_of
 from nlac_bench.types import Message, Usage
@@ -27,9 +28,12 @@ ChatFunction: TypeAlias = Callable[[list[Message]], str | Awaitable[str]]
 
 
 class CalledAgent(NamedTuple):
-    """An agent of a call: its name in the run, what makes it (None: its name does), and its settings."""
+    """An agent of a call: its name in the run, what makes it (None: its name does), and its settings.
 
-    name: str
+    The name is None for the agent that a configuration file names.
+    """
+
+    name: str | None
     make: AgentFactory | None = None
     settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
@@ -43,7 +47,8 @@ def called_agent(agent: object) -> CalledAgent:
             whose best checkpoint plays; an ``Agent``; or a ``ChatFunction``.
 
     Raises:
-        ConfigError: it is none of these.
+        ConfigError: it is none of these, or a run whose agent is imported from a module, which its folder may
+            not decide.
     """
     if isinstance(agent, str):
         return (
@@ -53,7 +58,15 @@ def called_agent(agent: object) -> CalledAgent:
         best = agent.path / "checkpoints" / "best"
         if not best.is_dir():
             raise ConfigError(f"agent: {agent.path} has no trained model ({best} does not exist)")
-        return CalledAgent(str(agent.folder.subject["agent"]), None, {"model": str(best)})
+        name = str(agent.folder.subject["agent"])
+        if named_agents.module_of(name):
+            refuse_unrepeated({}, {"agent": name}, agent.path / "manifest.json", advice="")
+            raise ConfigError(
+                f"agent: {agent.path} names {name!r:.500}, which imports code of a module. A run's folder "
+                "may come from somebody else, so it alone does not decide this. If you trust it, pass "
+                f"agent={name!r:.500}, model={str(best)!r}"
+            )
+        return CalledAgent(name, None, {"model": str(best)})
     if _is_transformers_model(agent):
         return CalledAgent("policy()", lambda context: _policy(context, _loaded(agent)))
     if hasattr(agent, "sample") and hasattr(agent, "tokenizer"):

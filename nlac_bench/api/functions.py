@@ -61,7 +61,7 @@ def _evaluate(
 def _train(
     env: str,
     *,
-    method: str = "nlac",
+    method: str | None = None,
     out: PathText | None = None,
     config: PathText | None = None,
     train: Mapping[str, Any] | None = None,
@@ -77,7 +77,8 @@ def _train(
 
     Args:
         env: as in ``evaluate``, like ``out``, ``config``, ``request`` and ``settings``.
-        method: the name of a training method, or ``module:object``.
+        method: the name of a training method, or ``module:object``; by default the ``agent`` of ``config``,
+            or else nlac.
         train: training settings by name; ``nlac-bench run --help`` lists them.
         budget: ``steps=N`` (gradient steps), ``env_steps=N`` or ``tokens=N``.
         replay_ratio: number of transitions to learn from for each new one.
@@ -85,7 +86,8 @@ def _train(
     Raises:
         NlacBenchError, KeyboardInterrupt: as ``evaluate``.
     """
-    named_agents.method(method)  # the message for another agent lists the methods
+    if "agent" in settings:
+        raise ConfigError("train() has no setting 'agent'; name the training method as method")
     return functools.partial(
         _run, "train()", env, CalledAgent(method), out, config, settings,
         request=request, train=train or {}, budget=budget, replay_ratio=replay_ratio,
@@ -139,6 +141,8 @@ def _run(
         request=request,
         **shorthands,
     )
+    if train is not None:
+        named_agents.method(str(merged.setdefault("agent", "nlac")))  # refuses an agent that is not trained
     resolved = completed(merged, measure_only=train is None, source=caller)
     prepared, writer = start(resolved, None if out is None else Path(out), agent.make)
     with writer:

@@ -53,6 +53,8 @@ class Tracking:
         secrets = {found.secret: found.where for found in find_secrets(run.config, "config")}
         self._redactor = Redactor(dict(sorted((secrets | secret_values()).items(), key=lambda x: -len(x[0]))))
         self._summary: dict[str, float] = {}
+        iterations = [row["iteration"] for row in run.metrics() if "iteration" in row] if trackers else []
+        self._step = int(iterations[-1]) if iterations else 0  # a resumed run may have no further row
 
     @classmethod
     def of(cls, track: str | None, run: RunFolder) -> Self:
@@ -64,7 +66,7 @@ class Tracking:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._call("finish", self._summary)
+        self._call("finish", self._summary, self._step)
         self._call("end")
         until = time.monotonic() + self._finish_s
         for thread in self._threads:
@@ -74,13 +76,13 @@ class Tracking:
         """Send a row of ``metrics.jsonl``, and at a validation the newest critiques."""
         if not self._threads:
             return
-        step, metrics = int(row["iteration"]), row
+        self._step, metrics = int(row["iteration"]), row
         if row["kind"] == "validation":
             known = Progress().row().keys() | {"usage", "kind"}
             metrics = {f"validation/{name}": x for name, x in row.items() if name not in known}
             if critiques := last_critiques(self._run.path, SHOWN_CRITIQUES):
-                self._call("text", "critiques", self._clean(_markdown(critiques)), step)
-        self._call("log", self._clean(dict(numbers(metrics))), step)
+                self._call("text", "critiques", self._clean(_markdown(critiques)), self._step)
+        self._call("log", self._clean(dict(numbers(metrics))), self._step)
 
     def summary(self, summary: Mapping[str, Any]) -> None:
         """Set the results that are sent at the end."""

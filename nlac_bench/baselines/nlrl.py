@@ -111,7 +111,8 @@ class NLRL(Monitored[NlrlConfig]):
         """Sample a₁…a_N ~ π(· | s) and V(s, a) in the value role, and let the picker choose the best.
 
         As in the paper (algorithm 3) and its code, equal actions are counted, each is valued once, and the
-        picker reads them in the order of their counts, the most frequent first.
+        picker reads them in the order of their counts, the most frequent first. If only one can be valued, it
+        is the best; ``--best-of`` plays the most frequent action then.
         """
         assert isinstance(lesson.speaker, ComparingSpeaker)
         state: State = lesson.transition.state

@@ -229,8 +229,8 @@ class NlacEnvironment(Environment):
     def _tasks_of(self, split: str) -> TextEnv:
         try:
             return self._served.env(split)
-        except ValueError as error:
-            raise HTTPException(404, str(error)) from error
+        except (ValueError, NlacBenchError) as error:  # it does not exist, or cannot be played
+            raise HTTPException(404, redact(str(error))) from error
 
 
 def _tasks(env: TextEnv, start: int, stop: int) -> list[Info]:

@@ -84,10 +84,10 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    if torchrun.world_size() > 1 and context.invoked_subcommand not in ("run", "resume"):
+    if torchrun.world_size() > 1 and context.invoked_subcommand not in ("run", "resume", "bench-gpu"):
         raise ConfigError(
-            f"torchrun has started {torchrun.world_size()} processes, but only run and resume use several; "
-            f"start `nlac-bench {context.invoked_subcommand}` without torchrun"
+            f"torchrun has started {torchrun.world_size()} processes, but only run, resume and bench-gpu use "
+            f"several; start `nlac-bench {context.invoked_subcommand}` without torchrun"
         )
 
 

@@ -1,7 +1,6 @@
 """``nlac-bench bench-gpu``: measure learner, weight pushes and rollout on this machine's GPUs."""
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -44,8 +43,6 @@ def bench_gpu(
             f"torchrun started {device.ranks} ranks, which only the learner uses; add --only learner"
         )
     rows = measure(device, chosen, lambda line: errors.print(escape(line), soft_wrap=True))
-    if os.environ.get("RANK", "0") != "0":
-        return
     result = {"rows": [row.to_json() for row in rows]}
     out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if as_json:

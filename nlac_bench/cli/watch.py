@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import shlex
 import socket
 import time
 from collections import deque
@@ -21,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nlac_bench.agents.nlac.records import CritiqueRecord
+from nlac_bench.api.session import resume_command
 from nlac_bench.cli.exit_codes import incomplete
 from nlac_bench.cli.output import console, escape
 from nlac_bench.harness.runs.critiques import CRITIQUES, read_critiques
@@ -67,8 +67,9 @@ def watch(folder: Annotated[Path, typer.Argument(metavar="RUN", help="The folder
             time.sleep(_EVERY)
             seen = Seen.read(folder)
     if not seen.ended:
-        command = shlex.join(["nlac-bench", "resume", str(folder)])
-        raise incomplete(f"no process is writing to {folder}, and the run has not ended", command)
+        raise incomplete(
+            f"no process is writing to {folder}, and the run has not ended", resume_command(seen.run)
+        )
 
 
 @dataclass(frozen=True)

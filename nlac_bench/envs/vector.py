@@ -48,6 +48,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._ended = np.zeros(num_envs, dtype=np.bool_)
+        self._observations = ("",) * num_envs
 
     def reset(
         self,
@@ -55,20 +56,28 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
         seed: int | Sequence[int | None] | None = None,
         options: Info | None = None,
     ) -> tuple[tuple[str, ...], Info]:
-        """Reset all rows; row i is seeded with ``seed + i`` or ``seed[i]``."""
+        """Reset all rows; row i is seeded with ``seed + i`` or ``seed[i]``.
+
+        ``options["reset_mask"]``, a boolean array, resets only its true rows; the observations of the others
+        are their last ones. The rows get the other options.
+        """
+        options = None if options is None else dict(options)
+        mask = self._reset_mask((options or {}).pop("reset_mask", None))
         if seed is None or isinstance(seed, (int, np.integer)):
             seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
         else:
             seeds = list(seed)
             self._check_length("seeds", seeds)
-        results = self._gather(
-            [e.areset(seed=s, options=options) for e, s in zip(self.envs, seeds, strict=True)]
-        )
-        self._ended[:] = False
+        rows = np.flatnonzero(mask).tolist()
+        results = self._gather([self.envs[row].areset(seed=seeds[row], options=options) for row in rows])
+        self._ended[mask] = False
         infos: Info = {}
-        for row, (_, info) in enumerate(results):
+        observations = list(self._observations)
+        for row, (observation, info) in zip(rows, results, strict=True):
+            observations[row] = observation
             infos = self._add_info(infos, info, row)
-        return tuple(observation for observation, _ in results), infos
+        self._observations = tuple(observations)
+        return self._observations, infos
 
     def step(
         self, actions: Sequence[str]
@@ -85,6 +94,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
             infos = self._add_info(infos, info, row)
         terminations, truncations = np.array(terminated), np.array(truncated)
         self._ended = terminations | truncations
+        self._observations = observations
         return observations, np.array(rewards, dtype=np.float64), terminations, truncations, infos
 
     def render(self) -> tuple[str | None, ...]:  # type: ignore[override]
@@ -99,6 +109,19 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
     def _check_length(self, what: str, values: Sequence[object]) -> None:
         if isinstance(values, str) or len(values) != self.num_envs:
             raise ValueError(f"expected {self.num_envs} {what}, one per row, got {values!r:.200}")
+
+    def _reset_mask(self, mask: object) -> np.ndarray:
+        """Return which rows are to be reset: all if ``mask`` is None; raises Gymnasium's errors."""
+        if mask is None:
+            return np.ones(self.num_envs, dtype=np.bool_)
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            kind = mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__
+            raise TypeError(f"options['reset_mask'] must be a NumPy array of dtype bool, got {kind}")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(
+                f"options['reset_mask'] must have shape ({self.num_envs},) and a true row, got {mask}"
+            )
+        return mask
 
     def _gather(self, coroutines: list[Coroutine[object, None, T]]) -> list[T]:
         if not any(env.remote for env in self.envs):

@@ -20,8 +20,9 @@ from nlac_bench.leaderboards.costs import faults_of_costs, faults_of_tokens, has
 from nlac_bench.leaderboards.entry import RunOutcomes
 from nlac_bench.leaderboards.from_run import WORLD, base_of, is_path, seed_of
 from nlac_bench.leaderboards.replay import replay
-from nlac_bench.rollout.recorded_calls import replaying
+from nlac_bench.rollout.recorded_calls import phase_scope, replaying
 from nlac_bench.training.curve import tested_weights
+from nlac_bench.training.untrained import BASE
 from nlac_bench.types import ChatReply, Messages, Role
 
 COMPLETE = "episodes complete"
@@ -186,7 +187,9 @@ def replay_check(run: RunFolder, config: RunConfig) -> Check:
     make_env = Environments(config, chat).make_env
     base = base_of(run)
     faults = replay(run, make_env)
-    faults += [] if base is None else [f"untrained model: {fault}" for fault in replay(base, make_env)]
+    if base is not None:
+        with phase_scope(BASE):
+            faults += [f"untrained model: {fault}" for fault in replay(base, make_env)]
     return none_of("replayed actions have the recorded results", faults, "the same bytes")
 
 

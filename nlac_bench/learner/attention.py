@@ -32,7 +32,7 @@ def _by_path(
     """Compute attention along the paths of ``tree``, or transformers' own attention if ``tree`` is None.
 
     ``query``, ``key`` and ``value`` are ``[B, heads, T, width]``; with ``tree``, B is 1, T is the number of
-    its nodes, and there is no mask.
+    its nodes, and the mask is not read.
     """
     if tree is None:
         output: Tensor

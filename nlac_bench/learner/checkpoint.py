@@ -78,8 +78,8 @@ def _write_shards(learner: Learner, folder: Path) -> None:
 def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Restore the state of ``learner`` that ``save`` wrote and return the loop's state.
 
-    All files are checked before ``learner`` is changed, on every rank. A rank that the checkpoint does not
-    know keeps its random generators, which only dropout uses.
+    All files are checked before ``learner`` is changed, on every rank. A rank or a GPU that the checkpoint
+    does not know keeps its random generators, which only dropout uses.
 
     Raises:
         CheckpointError: the folder is not a checkpoint, it is damaged or of an earlier format, or it is one
@@ -142,10 +142,12 @@ def _read(learner: Learner, path: Path, index: Index) -> tuple[dict[str, Tensor]
         for name in list(stored)
         if name.startswith("optimizer/")
     }
-    if not torch.cuda.is_available():
-        stored.pop("generators/cuda", None)
     if not any(name.startswith("generators/") for name in stored):
         stored |= {f"generators/{name}": state for name, state in _generators().items()}
+    if torch.cuda.is_available():
+        stored.setdefault("generators/cuda", torch.cuda.get_rng_state())
+    else:
+        stored.pop("generators/cuda", None)
     return stored, optimizer
 
 

@@ -92,6 +92,8 @@ class PolicyModel(nn.Module):
         hidden_NH = base.get_decoder()(
             input_ids=ids_BT.flatten()[None, tree.first_N],
             position_ids=position_ids_BT.flatten()[None, tree.first_N],
+            # Masks with four axes are passed on. Without one, transformers would build one of N² elements.
+            attention_mask=ids_BT.new_empty(1, 1, 0, 0),
             use_cache=False,
             tree=tree,
         ).last_hidden_state[0]

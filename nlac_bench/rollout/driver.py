@@ -14,6 +14,7 @@ from nlac_bench.envs.returned import check_info, check_observation, check_step
 from nlac_bench.errors import SIGNALS, EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact
 from nlac_bench.rollout.agent import Agent, begun
+from nlac_bench.rollout.engines.engine import EngineError
 from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.rollout.limits import PlayLimits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
@@ -227,6 +228,8 @@ class Driver:
         except EnvInfraError as error:
             if player is not None:
                 self._free.append(player)
+            if isinstance(error, EngineError) and error.usage != Usage():
+                self.spent.add(episode, error.role, bounded(error.usage, f"environment {spec.env}"))
             fault: BaseException = error
         except NlacBenchError:
             raise

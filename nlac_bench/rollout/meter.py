@@ -92,6 +92,8 @@ class MeteredEngine(UsageMeter):
 
     def __init__(self, engine: TrainableEngine) -> None:
         super().__init__(engine)
+        self.version = 0
+        """The version of the weights in the slot ``policy``."""
         self._pushes: list[tuple[float, float | None]] = []
         self._prompts = 0, 0
 
@@ -109,6 +111,8 @@ class MeteredEngine(UsageMeter):
         """See ``TrainableEngine.sync``."""
         began = time.perf_counter()
         slope = self.engine.sync(source, version, slot)
+        if slot == "policy":
+            self.version = version
         self._pushes.append((time.perf_counter() - began, slope))
         return slope
 

@@ -1,9 +1,10 @@
 """Records the model calls of an environment's user, oracle and judge, and replays them without a model.
 
 A call is identified by its content (role, messages, sampling), its episode and the number of times the
-episode has made the same call before. A replay therefore gives each call its recorded reply, whatever the
-concurrency. The file has one JSON object per line, appended when a call ends; an interrupted recording can be
-continued.
+episode has made the same call before. A training run plays the same tasks in several phases, which are part
+of an episode's name; that of its test is empty, as in other runs. A replay therefore gives each call its
+recorded reply, whatever the concurrency. The file has one JSON object per line, appended when a call ends; an
+interrupted recording can be continued.
 """
 
 import contextlib
@@ -37,17 +38,33 @@ class ReplayError(NlacBenchError):
 @dataclass(slots=True)
 class _Scope:
     label: str = ""
+    phase: str = ""
     seen: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def name(self) -> str:
+        return f"{self.phase}/{self.label}" if self.phase else self.label
 
+
+_phase: contextvars.ContextVar[str] = contextvars.ContextVar("nlac_bench_phase", default="")
 _scope: contextvars.ContextVar[_Scope] = contextvars.ContextVar("nlac_bench_episode")
 _outside = _Scope()
 
 
 @contextlib.contextmanager
+def phase_scope(phase: str) -> Iterator[None]:
+    """Tell the episodes of this context from those of the same tasks in other phases of the run."""
+    token = _phase.set(phase)
+    try:
+        yield
+    finally:
+        _phase.reset(token)
+
+
+@contextlib.contextmanager
 def episode_scope(label: str) -> Iterator[None]:
     """Assign the calls made within this context to the episode ``label``; their count starts at 0."""
-    token = _scope.set(_Scope(label))
+    token = _scope.set(_Scope(label, _phase.get()))
     try:
         yield
     finally:
@@ -80,7 +97,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
         except ContentFilterError as error:
             stopped, reply = error, ChatReply("", error.usage)
         row = {
-            "format": _FORMAT, "episode": scope, "role": role, "key": key, "occurrence": occurrence,
+            "format": _FORMAT, "episode": scope.name, "role": role, "key": key, "occurrence": occurrence,
             "sampling": dict(sampling), "text": reply.text, "usage": asdict(reply.usage),
         }  # fmt: skip
         line = json.dumps(row if stopped is None else {**row, "content_filter": True})
@@ -111,12 +128,14 @@ def replaying(path: str | Path, sampling: Mapping[str, object]) -> ChatFn:
 
     async def replay(messages: Messages, role: Role) -> ChatReply:
         scope, key, occurrence = _identify(role, messages, sampling)
-        reply = calls.get((scope, key, occurrence))
+        reply = calls.get((scope.name, key, occurrence))
+        if reply is None:  # recordings of older versions have no phases
+            reply = calls.get((scope.label, key, occurrence))
         if reply is None:
             last = str(messages[-1].get("content"))[:200] if messages else ""
             raise ReplayError(
                 f"the recording {path} has {len(calls)} calls, but not this one: role {role!r}, episode "
-                f"{scope!r}, occurrence {occurrence + 1}, sampling {dict(sampling)}, {len(messages)} "
+                f"{scope.name!r}, occurrence {occurrence + 1}, sampling {dict(sampling)}, {len(messages)} "
                 f"messages, the last {last!r}. The agent, task, seed, prompt or sampling differs from the "
                 "recorded run; record the run again with --record"
             )
@@ -127,13 +146,13 @@ def replaying(path: str | Path, sampling: Mapping[str, object]) -> ChatFn:
     return replay
 
 
-def _identify(role: str, messages: Messages, sampling: Mapping[str, object]) -> tuple[str, str, int]:
+def _identify(role: str, messages: Messages, sampling: Mapping[str, object]) -> tuple[_Scope, str, int]:
     scope = _scope.get(_outside)
     content = json.dumps([role, [dict(m) for m in messages], dict(sampling)], sort_keys=True)
     key = hashlib.sha256(content.encode()).hexdigest()
     occurrence = scope.seen[key]
     scope.seen[key] += 1
-    return scope.label, key, occurrence
+    return scope, key, occurrence
 
 
 def _read(path: Path) -> dict[tuple[str, str, int], ChatReply | Usage]:

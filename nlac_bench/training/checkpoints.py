@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 from nlac_bench.agents.algorithm import Algorithm
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import CheckpointError, DataError
-from nlac_bench.files import find_folder, replace_folder, restore_folder
+from nlac_bench.files import delete, find_folder, replace_folder, restore_folder
+from nlac_bench.harness.measure.weights import weights_sha256
 from nlac_bench.harness.runs.episode_json import (
     dump_line,
     episode_from_row,
@@ -35,6 +36,8 @@ AHEAD = "ahead.jsonl"
 """The file of the episodes that have been played for the next iteration."""
 WEIGHTS = "model.safetensors"
 """The file of an exported model that is small enough for one."""
+NEXT = ".best.next"
+"""The folder of a best policy that ``last`` does not know yet, and the field of ``last`` with its hash."""
 
 
 class Checkpoints:
@@ -42,11 +45,13 @@ class Checkpoints:
 
     Args:
         folder: contains ``last``, from which training resumes (weights, optimizer, random generators, state
-            of the algorithm), and ``best``, the best policy as a Hugging Face folder.
+            of the algorithm), and ``best``, the best policy as a Hugging Face folder. A new best policy is
+            stored as ``.best.next`` until ``last``, which has its hash, is written, so that a crash leaves
+            the best policy that ``last`` knows.
     """
 
     def __init__(self, folder: Path, learner: Learner, algorithm: Algorithm, tokenizer: Any) -> None:
-        self.last, self.best = folder / "last", folder / "best"
+        self.last, self.best, self.next = folder / "last", folder / "best", folder / NEXT
         self._learner, self._algorithm, self._tokenizer = learner, algorithm, tokenizer
 
     def exist(self) -> bool:
@@ -54,7 +59,7 @@ class Checkpoints:
         return find_folder(self.last) is not None
 
     def save(self, progress: Progress, ahead: Sequence[Episode] = ()) -> None:
-        """Write ``last``.
+        """Write ``last``, and replace ``best`` if ``export_best`` has been called since the last time.
 
         Args:
             ahead: the episodes that have been played for the next iteration. If they contain a secret, which
@@ -65,9 +70,12 @@ class Checkpoints:
             lines = [dump_line(episode_to_row(episode)) for episode in ahead]
             if lines and lines == [episode_line(episode, redactor()) for episode in ahead]:
                 (folder / AHEAD).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            return {"progress": asdict(progress), "algorithm": self._algorithm.save(folder)}
+            return {"progress": asdict(progress), "algorithm": self._algorithm.save(folder), NEXT: sha256}
 
+        sha256 = weights_sha256(self.next)
         checkpoint.save(self._learner, self.last, write)
+        if sha256 is not None:
+            replace_folder(self.next, self.best)
 
     def restore(self) -> tuple[Progress, list[Episode]]:
         """Load ``last`` into learner and algorithm; return its progress, and the episodes played ahead.
@@ -81,15 +89,21 @@ class Checkpoints:
             progress = _progress(state)
             self._algorithm.load(self.last, state["algorithm"])
             ahead = [episode_from_row(row) for row, _ in read_lines(self.last / AHEAD)]
+        if exported := _exported(self.last.parent, state):
+            replace_folder(exported, self.best)
+        delete(self.next)
         _check_best(self.best, progress)
         return progress, ahead
 
     def export_best(self) -> None:
-        """Export the current policy to ``best``; a reader finds the earlier policy or the new one."""
+        """Export the current policy; it becomes ``best`` at once if there is no ``last``, else in ``save``.
+
+        A reader finds the earlier policy or the new one.
+        """
         partial = self.best.with_name(f".{self.best.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         checkpoint.export(self._learner, partial, self._tokenizer)
-        replace_folder(partial, self.best)
+        replace_folder(partial, self.next if self.exist() else self.best)
 
 
 def check(folder: Path) -> None:
@@ -105,7 +119,7 @@ def check(folder: Path) -> None:
     checkpoint_index.check_files(last, index, index.files)
     with _damaged(last):
         progress = _progress(index.loop)
-    _check_best(folder / "checkpoints" / "best", progress)
+    _check_best(_exported(last.parent, index.loop) or last.parent / "best", progress)
 
 
 def _progress(state: Mapping[str, Any]) -> Progress:
@@ -113,6 +127,12 @@ def _progress(state: Mapping[str, Any]) -> Progress:
     usage_from_row(progress.usage)
     spent_from_row(progress.usage)
     return progress
+
+
+def _exported(folder: Path, state: Mapping[str, Any]) -> Path | None:
+    """Return the best policy that ``last`` with ``state`` knows, if it has not replaced ``best`` yet."""
+    sha256 = state.get(NEXT)
+    return folder / NEXT if sha256 is not None and weights_sha256(folder / NEXT) == sha256 else None
 
 
 def _check_best(best: Path, progress: Progress) -> None:

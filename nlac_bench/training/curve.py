@@ -42,8 +42,19 @@ class TrainedSeed:
 
 
 def latest(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Return the rows of one kind by iteration; if an iteration was repeated after a crash, its last row."""
-    return [row for _, row in sorted({r["iteration"]: r for r in rows if r["kind"] == kind}.items())]
+    """Return the rows of one kind by iteration, without those of iterations that a crash lost.
+
+    An iteration is logged before its validation. A row that would come earlier in this order than the rows
+    before it is of a resumed training, so those rows were lost, even if it does not repeat all of them.
+    """
+    kept: list[tuple[int, bool, dict[str, Any]]] = []
+    for row in rows:
+        if row["kind"] != TESTED:
+            at = row["iteration"], row["kind"] == "validation"
+            while kept and kept[-1][:2] >= at:
+                kept.pop()
+            kept.append((*at, row))
+    return [row for _, _, row in kept if row["kind"] == kind]
 
 
 def rows_of(run: RunFolder, kind: str) -> list[dict[str, Any]]:

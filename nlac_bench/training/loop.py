@@ -13,6 +13,7 @@ from nlac_bench.learner.config import Budget, TrainConfig
 from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.meter import MeteredEngine, StepMeter, spending_on, spent_from_row, spent_to_row
+from nlac_bench.rollout.recorded_calls import phase_scope
 from nlac_bench.stats.distributions import Z95
 from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.training.ahead import Ahead
@@ -156,9 +157,10 @@ class TrainingLoop:
     async def play(self, iteration: int) -> list[Episode]:
         """Play the training episodes of ``iteration``, or as many as the budget allows."""
         specs = self.schedule.iteration(iteration) if self.plays else []
-        return await self.player.train(
-            specs, lambda items, do: self.allowance.play(items, self.config.rollouts_per_task, do)
-        )
+        with phase_scope(f"iteration-{iteration}"):
+            return await self.player.train(
+                specs, lambda items, do: self.allowance.play(items, self.config.rollouts_per_task, do)
+            )
 
     def finished(self) -> bool:
         """Return whether the budget is spent, ``total_epochs`` passes over the training tasks are done, or
@@ -209,7 +211,7 @@ class TrainingLoop:
         self.on_phase("validating")
 
         async def play() -> tuple[list[Episode], list[Failure]]:
-            with spending_on("validation"):
+            with spending_on("validation"), phase_scope(f"validation-{self.progress.iteration}"):
                 return await self.player.validate(self.schedule.validation)
 
         if self.probe_set is None:
@@ -285,6 +287,7 @@ class TrainingLoop:
         self.progress, ahead = self.checkpoints.restore()
         if self.ahead and ahead:
             self.ahead.resume(ahead)
+            self.allowance.env_steps = self.ahead.unused_steps()
         self.engine.usage = spent_from_row(self.progress.usage)
         self._restart_logs_after(self.progress.iteration)
 

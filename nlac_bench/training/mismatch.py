@@ -1,4 +1,4 @@
-"""Compares the engine's log-probabilities of sampled tokens with the learner's, in every iteration.
+"""Compares the engine's log-probabilities of sampled tokens with the learner's, before it learns from them.
 
 A push is verified with a probe text. This checks the rollouts themselves: caches, requests that were sent to
 other weights, and numerical differences between engine and learner appear here.
@@ -12,6 +12,7 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner.batch import TokenSequence, pack
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.learner.learner import Learner
+from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.types import Episode, Turn
 
 TURNS = 8
@@ -24,17 +25,18 @@ class MismatchError(NlacBenchError):
     """The engine's log-probabilities differ from the learner's by more than the limit."""
 
 
-def mismatch(learner: Learner, config: TrainConfig, limit: float) -> Mismatch:
+def mismatch(learner: Learner, engine: MeteredEngine, config: TrainConfig, limit: float) -> Mismatch:
     """Return a function that compares the log-probabilities of episodes that the newest weights played.
 
     The function returns the mean absolute difference over the sampled tokens of ``TURNS`` turns, which are
-    spread evenly over the episodes. It returns None if there are no such turns, and with a temperature other
-    than 0 and 1, at which the engine reports those of another distribution. It raises ``MismatchError`` above
-    ``limit``.
+    spread evenly over the episodes. It returns None if there are no such turns, as in iterations that were
+    played ahead, and with a temperature other than 0 and 1, at which the engine reports those of another
+    distribution. It raises ``MismatchError`` above ``limit``.
     """
 
     def compare(episodes: Sequence[Episode]) -> float | None:
-        turns = [turn for episode in episodes for turn in episode.turns if _comparable(turn, config)]
+        newest = [t for episode in episodes for t in episode.turns if t.weight_version == engine.version]
+        turns = [turn for turn in newest if _comparable(turn, config)]
         chosen = [turns[i * len(turns) // TURNS] for i in range(TURNS)] if len(turns) > TURNS else turns
         if not chosen or config.temperature not in (0, 1):
             return None

@@ -163,8 +163,8 @@ def make_training(
         training = TrainingLoop(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
-            probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
-            allowance=allowance, steps=steps, keep_going=config.keep_going,
+            probe_set=probe_set, mismatch=mismatch(learner, engine, settings, config.max_logprob_gap),
+            ahead=ahead, allowance=allowance, steps=steps, keep_going=config.keep_going,
             learned=lambda: (learner.computed_tokens, learner.computing), passes=learner.passes,
         )  # fmt: skip
         yield training

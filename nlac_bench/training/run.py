@@ -37,6 +37,7 @@ from nlac_bench.learner.model import load_causal_lm
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.weights import ModelSource
 from nlac_bench.rollout.interrupts import on_interrupt
+from nlac_bench.rollout.recorded_calls import phase_scope
 from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.verdicts import worded
@@ -203,7 +204,8 @@ async def train_and_test(
     if prepared.config.base is None:
         with _base_writer(prepared, folder) as base:
             if base.owed():
-                driver = await play(prepared, base, on_phase("base", base))
+                with phase_scope(BASE):
+                    driver = await play(prepared, base, on_phase("base", base))
                 if driver.stopped or base.owed():
                     return False
     with (
@@ -229,7 +231,8 @@ async def train_and_test(
     if writer.owed():
         await play(prepared, writer, on_phase("test", writer))
     if not writer.owed():
-        await play_new(prepared, folder)
+        with phase_scope("new"):
+            await play_new(prepared, folder)
     return not writer.owed()
 
 

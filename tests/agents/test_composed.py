@@ -258,6 +258,18 @@ def test_the_picker_reads_the_candidates_in_the_order_of_their_counts(answer: st
     assert [r.role for r in engine.requests][:4] == ["policy", "successor", "successor", "picker"]
 
 
+def test_a_candidate_that_can_be_compared_with_none_is_not_chosen_over_the_most_frequent() -> None:
+    def rule(request: SampleRequest) -> str:
+        if request.role == "policy":
+            return next(drawn, "Action: 11")
+        return next(predictions, CRITIC["successor"])
+
+    drawn, predictions = iter(["Action: 3", "Action: 11", "Action: 11"]), iter(["?"])
+    episode, engine = prompted("react", rule, best_of=3)
+    assert [turn.text for turn in episode.turns] == ["11"]
+    assert [r.role for r in engine.requests] == ["policy", "successor", "successor"]
+
+
 def test_all_roles_are_counted_in_the_episode_and_limited() -> None:
     """The proposals are the policy's, whatever becomes of them."""
 

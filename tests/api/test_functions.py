@@ -15,7 +15,7 @@ import pytest
 import nlac_bench as nb
 from nlac_bench.agents.floors import OracleAgent
 from nlac_bench.agents.prompts import PACKAGED
-from nlac_bench.api import threads
+from nlac_bench.api import functions, threads
 from nlac_bench.api.callers import called_agent
 from nlac_bench.envs import registry
 from nlac_bench.errors import NlacBenchError, UnknownIdError
@@ -98,9 +98,32 @@ def test_wrong_settings_are_refused_before_anything_is_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_agent_that_is_not_trained_is_no_method() -> None:
-    with pytest.raises(UnknownIdError, match="nlac"):
-        nb.train(EASY, method="oracle")
+def test_an_agent_that_is_not_trained_is_no_method(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('agent = "oracle"\n')
+    for method, config in (("oracle", None), (None, file)):
+        with pytest.raises(UnknownIdError, match="nlac"):
+            nb.train(EASY, method=method, config=config)
+    with pytest.raises(NlacBenchError, match=r"train\(\) has no setting 'agent'; .* as method"):
+        nb.train(EASY, agent="ppo")
+
+
+@pytest.mark.parametrize(
+    ("method", "in_file", "trained"),
+    [(None, "", "nlac"), (None, 'agent = "ppo"\n', "ppo"), ("rft", 'agent = "ppo"\n', "rft")],
+)
+def test_the_method_is_that_of_the_call_or_of_its_file(
+    method: str | None, in_file: str, trained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(config: RunConfig, *rest: object) -> None:
+        assert config.train is not None
+        raise NlacBenchError(f"would train {config.agent}")
+
+    file = tmp_path / "run.toml"
+    file.write_text(in_file)
+    monkeypatch.setattr(functions, "start", started)
+    with pytest.raises(NlacBenchError, match=f"would train {trained}$"):
+        nb.train(EASY, config=file, method=method)
 
 
 def test_settings_of_a_file_are_overridden_by_those_that_are_given(tmp_path: Path) -> None:

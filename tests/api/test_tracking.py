@@ -100,7 +100,16 @@ def test_rows_texts_and_results_arrive_in_order(folder: RunFolder) -> None:
         },
         1,
     )  # fmt: skip
-    assert arguments[4] == ({"success": 0.5, "ci/0": 0.25, "ci/1": 1.0, "complete": 1.0},)
+    assert arguments[4] == ({"success": 0.5, "ci/0": 0.25, "ci/1": 1.0, "complete": 1.0}, 1)
+
+
+def test_the_results_of_a_resumed_run_without_further_rows_are_at_its_last_step(folder: RunFolder) -> None:
+    tracker = Recorder()
+    rows = (validation(0), iteration(7), validation(7), {"kind": "tested", "weights_sha256": "0"})
+    (folder.path / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with Tracking(folder, {"one": tracker}) as sent:
+        sent.summary({"success": 0.5})
+    assert tracker.calls[-1] == ("finish", ({"success": 0.5}, 7))
 
 
 def test_the_id_of_a_run_is_its_own_and_stays_after_a_resume(tmp_path: Path) -> None:
@@ -160,7 +169,7 @@ def test_a_tracker_that_hangs_is_left_behind(
     printed = capsys.readouterr().err
     assert printed.count("tracker slow") == 1, "is reported once"
     assert "tracker slow is too slow; measurements are left out" in printed and "quick" not in printed
-    assert other.calls[-1] == ("finish", ({},)), "a run without a result was interrupted"
+    assert other.calls[-1] == ("finish", ({}, 29)), "a run without a result was interrupted"
 
 
 def test_only_finite_numbers_are_sent() -> None:
@@ -212,8 +221,9 @@ def test_the_python_api_and_configuration_files_track_too(
     )
     nlac_bench("run", "--config", str(tmp_path / "run.toml"), "--out", str(tmp_path / "file"))
     for tracker in made:
-        (start, _), (finish, (summary,)) = tracker.calls
-        assert (start, finish) == ("start", "finish") and summary["planned"] == 2 and summary["success"] == 0
+        (start, _), (finish, (summary, step)) = tracker.calls
+        assert (start, finish, step) == ("start", "finish", 0)
+        assert summary["planned"] == 2 and summary["success"] == 0
     assert len(made) == 2, "references of the report are not tracked"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("openenv")
 
+import requests
 from fastapi import FastAPI, WebSocket
 from openenv.core.env_server.types import Observation
 
@@ -96,6 +97,26 @@ def test_agents_are_measured_and_trained(easy: str, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "g" / "metrics.jsonl").read_text().splitlines()]
     assert max(row.get("gradient_steps_total", 0) for row in rows) == 2
     assert "oracle" in nlac_bench("run", "--env", env, "--agent", "oracle", status=2).stderr
+
+
+def test_splits_that_the_server_cannot_play_are_left_out() -> None:
+    with served('tau_retail@{"tasks": ["retail/test/easy/000", "retail/test/easy/003"]}') as url:
+        answer = requests.post(f"{url}/tau_retail/num_tasks", json={"split": "train"})
+        assert answer.status_code == 404 and "retail/test/easy/000" in answer.json()["detail"]
+        env = OpenEnvEnv(url=url)
+        assert env.splits == ("test",) and len(env.task_ids) == 2
+        assert env.reset(seed=0)[1]["policy"]
+        env.close()
+        with pytest.raises(ValueError, match="split must be 'test'"):
+            OpenEnvEnv(url=url, split="train")
+
+
+@pytest.mark.official
+def test_the_split_with_scripted_users_is_played_without_the_others(official_data: Path) -> None:
+    with served('tau_retail@{"data": "official", "split": "train"}') as url:
+        env = OpenEnvEnv(url=url, split="train")
+        assert env.splits == ("train",) and len(env.task_ids) == 500
+        env.close()
 
 
 def test_floors_are_those_that_can_play_on_a_server() -> None:

@@ -52,22 +52,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
 
 def track(run: RunFolder, name: str, iterations: range, summary: Mapping[str, Any]) -> None:
     """Track iterations of a run as a training does, or as its resumed process does."""
+    rows = [validation(0, success=0.25)] if iterations.start == 1 else []
+    rows += [iteration(number, l1=1 / number) for number in iterations]
+    if iterations:
+        rows.append(validation(iterations[-1], success=0.75))
     with Tracking(run, {name: make_tracker(name)}) as sent:
-        if iterations.start == 1:
-            sent.row(validation(0, success=0.25))
-        for number in iterations:
-            sent.row(iteration(number, l1=1 / number))
-        sent.row(validation(iterations[-1], success=0.75))
+        for row in rows:
+            sent.row(row)
         sent.summary(summary)
+    with (run.path / "metrics.jsonl").open("a") as file:
+        file.writelines(f"{json.dumps(row)}\n" for row in rows)
 
 
 def resumed(run: RunFolder, name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Track a run that was interrupted after iteration 3 and resumed from iteration 2.
+    """Track a run that was interrupted after iteration 3, resumed from iteration 2, and again in its test.
 
     Nothing is printed on standard output, no error is reported, no key is in any file, and no link is made.
     """
     track(run, name, range(1, 4), {})
-    track(run, name, range(3, 6), {"success": 0.5, "planned": 4})
+    for iterations in (range(3, 6), range(6, 6)):
+        track(run, name, iterations, {})
+    track(run, name, range(6, 6), {"success": 0.5, "planned": 4})
     printed = capfd.readouterr()
     assert not printed.out and "tracker" not in printed.err, printed
     files = [path for path in run.path.parent.rglob("*") if path.is_file()]

@@ -8,6 +8,7 @@ import pytest
 
 from nlac_bench.cli.view import can_open
 from nlac_bench.cli.watch import is_written, spark
+from nlac_bench.harness.runs.lines import FolderLock
 from tests.cli.command import nlac_bench, one_json
 from tests.reports.report_runs import LOST, OWED, WON, make_run
 from tests.reports.view_runs import make_critic_run
@@ -91,14 +92,19 @@ def test_watch_ends_with_the_run(tmp_path: Path) -> None:
 
 
 def test_watch_says_how_a_stopped_run_is_continued(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run", [WON, OWED])
-    (run / ".lock").unlink()  # it names this process, which made the run
+    """This process made the run, and lives on."""
+    run = make_run(tmp_path / "run", [WON, OWED], agent="my:METHOD")
     stopped = nlac_bench("watch", str(run), status=3)
-    assert "1 of 2 episodes" in stopped.stdout and f"nlac-bench resume {run}" in stopped.stderr
+    assert "1 of 2 episodes" in stopped.stdout
+    assert f"nlac-bench resume {run} --agent my:METHOD" in stopped.stderr
 
 
 def test_a_run_is_written_by_the_process_in_its_lock(tmp_path: Path) -> None:
     lock, here = tmp_path / ".lock", socket.gethostname()
+    assert not is_written(tmp_path)
+    held = FolderLock(tmp_path)
+    assert is_written(tmp_path)
+    held.release()
     assert not is_written(tmp_path)
     for label, written in (
         (f"pid {os.getpid()} on {here}\n", True),

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -79,6 +81,35 @@ def test_learner() -> None:
     assert {row.device for row in rows} == {"1 × a CPU"}
     unknown = list(table.learner_rows(replace(CPU, peak=None), SIZES))
     assert unknown[0].value is None and unknown[1].value is not None
+
+
+def test_each_rank_learns_rows_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The speed is that of one GPU, so its share of the batch must not shrink with their number."""
+    learned: list[int] = []
+
+    def step(learner: Any, batch: Any) -> float:
+        learned.append(len(batch))
+        return 2.0
+
+    monkeypatch.setattr("nlac_bench.cluster.gpu.learner._step", step)
+    for ranks in (1, 8):
+        device = replace(CPU, ranks=ranks)
+        assert learner_speed(SMALL, device, row_tokens=64, rows=3, steps=1).tokens_per_second == 3 * 64 / 2
+    assert learned == [3, 3, 24, 24]
+
+
+@pytest.mark.slow  # starts torchrun
+def test_the_command_measures_several_ranks(tmp_path: Path) -> None:
+    out = tmp_path / "rows.json"
+    words = ["bench-gpu", "--only", "learner", "--out", str(out), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "--standalone",
+         "-m", "tests.cluster.gpu_ranks", *words],
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(out.read_text())["rows"]
+    assert [row["device"] for row in rows] == ["2 × a CPU"] * 2 and all(row["value"] > 0 for row in rows)
 
 
 def test_a_learner_that_does_not_fit_has_fewer_layers() -> None:

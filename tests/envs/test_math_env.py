@@ -19,6 +19,7 @@ from nlac_bench.envs.math500_hard import Math500HardEnv, Math500HardEnvVector
 from nlac_bench.envs.math500_hard import env as env_module
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
 from nlac_bench.errors import DataError, EnvInfraError, UnknownIdError
+from nlac_bench.simulators.math_grader import copies
 from nlac_bench.simulators.math_grader.grader import Grader
 
 ID = "nlac_bench/Math500Hard-v0"
@@ -143,7 +144,62 @@ def test_an_expression_of_the_statement_is_not_an_answer(tmp_path: Path) -> None
     assert reward(1, r"\sum_{k=1}^{3} k = 6") == reward(1, "6") == 1
     assert reward(2, r"\left(x+1\right)(x + 2)") == 0  # but another factored form is accepted
     assert reward(2, "(x+2)(x+1)") == reward(2, "x^2+3x+2") == 1
-    assert reward(3, "(x + 1)^2") == reward(4, r"60^\circ") == 1
+    assert reward(2, "V = (x + 1)(x + 2)") == reward(2, "{((x+1)(x+2))}") == 0
+    assert reward(2, r"\text{Area} = (x+1)(x+2) \text{ cm}^2") == reward(2, "f(x) = (x+1)(x+2)") == 0
+    assert reward(2, "V = (x+2)(x+1)") == reward(2, "(x+1)(x+2) = x^2+3x+2") == 1
+    assert reward(3, "(x + 1)^2") == reward(3, "y = (x + 1)^2") == reward(4, r"60^\circ") == 1
+    env.reset(options={"task_id": "test/algebra/2.json"})  # the grader reads what is in <answer>
+    assert env.step(r"\boxed{0} <answer>(x+1)(x+2)</answer>")[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "gold", "copied", "evaluated"),
+    [
+        (
+            r"Simplify $\sqrt{242}$.",
+            r"11\sqrt2",
+            [
+                r"\sqrt{242}", r"x = \sqrt{242}", r"{\sqrt{242}}", r"\left(\sqrt{242}\right)",
+                r"\text{The root is } \sqrt{242}", r"\sqrt{242}\text{ cm}^2", r"[ABC] = \sqrt{242}", "√242",
+                r"f^{-1}(3) = \sqrt{242}", r"\theta \in \{\sqrt{242}\}", r"\sqrt{242} = \sqrt{242}",
+            ],
+            [r"\sqrt{242} = 11\sqrt2", r"x = 11\sqrt{2}", r"\sqrt{242} = 11\sqrt2 cm", r"\sqrt{2 \cdot 121}"],
+        ),
+        (r"Simplify $\frac{x^3}{x^2}$.", "x", [r"y = \frac{x^3}{x^2}"], [r"\frac{x^3}{x^2} = x"]),
+        (r"Simplify $\frac{a^2b}{a}$.", "ab", [r"\frac{a^2b}{a}"], [r"\frac{a^2b}{a} = ba"]),
+        (r"Simplify $\tan x \cos x$.", r"\sin x", [r"y = \tan x\cos x"], [r"\tan x \cos x = sin x"]),
+        (r"Compute $i^5$.", "i", ["z = i^5"], ["i^5 = i"]),
+        (r"Compute $\sum_{k=1}^9 k$.", "45", [r"V = \sum_{k=1}^9 k"], [r"\sum_{k=1}^9 k = 45"]),
+        (r"Find $u + v$ if $u = v = 4.5$.", "9", [], ["u+v = 9"]),
+        (r"Solve $y - 3 = 2x$ for $y$.", "y = 2x + 3", ["y - 3 = 2x"], ["y = 2x+3", "2x+3"]),
+        (
+            r"Convert $-420^\circ$ to radians.",
+            r"-\frac{7\pi}{3}",
+            [r"-420^\circ", r"-420\text{ degrees}", "-420°", r"(-420)^\circ", r"x = \text{-420 degrees}"],
+            [r"-420^\circ = -\frac{7\pi}{3}", r"-\frac{14\pi}{6}", r"-300^\circ"],
+        ),
+        (r"Convert $\pi$ radians to degrees.", r"180^\circ", [r"\pi"], [r"180", r"\pi = 180^\circ"]),
+    ],
+)  # fmt: skip
+def test_words_names_and_brackets_do_not_hide_a_copy(
+    statement: str, gold: str, copied: list[str], evaluated: list[str]
+) -> None:
+    def is_copy(answer: str) -> bool:
+        return copies.is_copy(rf"So \boxed{{{answer}}}.", statement, gold)
+
+    assert [each for each in copied if not is_copy(each)] == []
+    assert [each for each in evaluated if is_copy(each)] == []
+
+
+def test_an_angle_in_degrees_is_not_its_conversion_to_radians() -> None:
+    env = Math500HardEnv(level=1)
+    conversions = [task for task in env.task_ids if "degrees_and_radians" in task]
+    assert conversions
+    for task in conversions:
+        statement, _ = env.reset(options={"task_id": task})
+        for kind, action in env.copied_actions():
+            assert env.fork().step(action)[1] == 0, (kind, action, statement)
+        assert env.step(env.oracle_action())[1] == 1
 
 
 def test_the_floor_copy_tries_the_expressions_of_the_statement(tmp_path: Path) -> None:
@@ -164,7 +220,7 @@ def test_the_floor_copy_tries_the_expressions_of_the_statement(tmp_path: Path) -
         for kind in ("number", "gold form", "expression")
     }
     assert wins["number"] == [True, False, False] and wins["gold form"] == [False, True, False]
-    assert wins["expression"] == [False, False, True]  # V = (x+1)(x+2)
+    assert wins["expression"] == [False, False, False]
 
 
 # --- actions of the floors ---------------------------------------------------------------------------

@@ -458,6 +458,9 @@ def test_a_function_is_called_with_json(written: Callable[..., Path]) -> None:
             0.0,
             False,
         )
+        cases |= {"inputs": ['"a\u2028"\n"b"\n'], "outputs": ['"a\u2028b"']}
+        env = PromptsEnv(data=written(rewarded("code-sandbox", cases)), sandbox=url)
+        assert score(env, "```python\ndef add(a, b):\n    return a + b\n```") == (1.0, True)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,9 @@ def test_a_new_episode_starts_from_nothing() -> None:
         ("Thought: all done, so ###STOP###\nUser Response:\n###STOP###", STOP),
         ("Thought: I should not say ###STOP### yet\nUser Response: One more thing.", "One more thing."),
         ("<think>deep</think>Thought: x\nUser Response: I need help.", "I need help."),
+        ("**Thought:**\nx\n\n**User Response:**\nI need help.", "I need help."),
+        ("**Thought**: x\n**User Response**: I need **help**.", "I need **help**."),
+        ("Thought: x\nUser Response: **Help**, please.", "**Help**, please."),
     ],
 )
 def test_react_user_keeps_its_thought(raw: str, said: str) -> None:
@@ -261,6 +264,9 @@ def test_conversations_are_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "users.jsonl"
     path.write_text(json.dumps(RECORD) + "\n\n" + json.dumps(OTHER) + "\n", encoding="utf-8")
     assert load_conversations(path) == [RECORD, OTHER]
+    spaced = {**RECORD, "turns": [["a\u2028b\u2029c\x85d", "e"]]}  # such characters are not escaped in JSON
+    path.write_bytes(json.dumps(spaced, ensure_ascii=False).encode() + b"\r\n" + json.dumps(OTHER).encode())
+    assert load_conversations(path) == [spaced, OTHER]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,37 @@ def test_next_step_autoreset_is_stated_and_done() -> None:
     assert terminated.tolist() == [False, True] and infos["_task_id"].tolist() == [True, False]
 
 
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_mask_resets_the_same_rows_as_gymnasiums(remote: bool) -> None:
+    ours = CountDownVector(num_envs=3, remote=remote)
+    theirs = SyncVectorEnv([lambda: CountDown(remote=remote)] * 3)
+    for vector in (ours, theirs):
+        vector.reset(seed=0, options={"task_id": "2"})
+        vector.step(["1", "1", "?"])
+        options = {"reset_mask": np.array([True, False, False]), "task_id": "4"}
+        observations, infos = vector.reset(seed=5, options=options)
+        assert observations[0] == "4" and observations[1].startswith("1 ") and observations[2] == "Again."
+        assert infos["_task_id"].tolist() == [True, False, False]
+        assert vector is theirs or set(options) == {"reset_mask", "task_id"}  # the caller's own object
+    a: tuple[Any, ...] = ours.step(["3", "ignored", "1"])
+    b: tuple[Any, ...] = theirs.step(["3", "ignored", "1"])
+    assert a[0] == b[0] and a[0][0].startswith("3 ") and a[0][1] in {"2", "3", "4"}
+    assert a[2].tolist() == b[2].tolist() == [False, False, True]
+    ours.reset(seed=1)
+    assert ours.reset(options={"reset_mask": np.array([True] * 3), "task_id": "3"})[0] == ("3", "3", "3")
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [[True, False], np.array([1, 0]), np.array([True]), np.array([[True, True]]), np.array([False, False])],
+)
+def test_masks_that_gymnasium_refuses_are_refused(mask: Any) -> None:
+    for vector in (CountDownVector(num_envs=2), SyncVectorEnv([CountDown] * 2)):
+        with pytest.raises((TypeError, ValueError), match="reset_mask") as refused:
+            vector.reset(options={"reset_mask": mask})
+        assert refused.type is (ValueError if getattr(mask, "dtype", None) == np.bool_ else TypeError)
+
+
 def test_remote_rows_wait_together() -> None:
     vector = CountDownVector(num_envs=20, remote=True)
     vector.reset(seed=0)

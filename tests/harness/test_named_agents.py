@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import nlac_bench as nb
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.prepare import outline
@@ -209,6 +210,14 @@ def test_a_folder_of_somebody_else_does_not_import_its_agent(module: str, tmp_pa
             if command[0] in ("resume", "run", "eval", "submit", "launch"):
                 assert done.returncode == 2, (command, done.stderr)
             assert not (tmp_path / f"{module}.imported").exists(), command
+    (Path("run") / "checkpoints" / "best").mkdir(parents=True)
+    with pytest.raises(NlacBenchError, match="model='run/checkpoints/best'"):
+        nb.evaluate(ENV, agent=nb.Run(Path("run")), limit=1)
+    assert not (tmp_path / f"{module}.imported").exists()
     (Path("run") / "theirs.py").write_text(SOURCE)
+    manifest = Path("run/manifest.json")
+    manifest.write_text(manifest.read_text().replace(f"{module}:METHOD", "run.theirs:METHOD"))
+    with pytest.raises(NlacBenchError, match="no code is imported"):
+        nb.evaluate(ENV, agent=nb.Run(Path("run")), limit=1)
     done = call("run", "--config", "run/config.json", "--agent", "run.theirs:METHOD")
     assert done.returncode == 2 and not Path("run/theirs.imported").exists(), done.stderr

@@ -1,8 +1,12 @@
 """A pass over the tree of prefixes is the masked pass over the rows, gradients included."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
+from transformers import AttentionMaskInterface
+from transformers.masking_utils import sdpa_mask
 
 from nlac_bench.learner import attention
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, pack
@@ -99,6 +103,24 @@ def gradients(policy: PolicyModel, forward: Forward, used: Tensor) -> list[Tenso
     torch.manual_seed(2)
     loss = sum((o * torch.randn(o.shape, dtype=o.dtype)).sum() for o in outcomes(forward, used))
     return list(torch.autograd.grad(loss, list(policy.parameters())))  # type: ignore[arg-type]
+
+
+def test_no_mask_of_all_pairs_of_nodes_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transformers sees from the positions that several sequences are in one row, and would build one."""
+    built: list[Any] = []
+
+    def mask(*arguments: Any, **others: Any) -> Any:
+        built.append(arguments)
+        return sdpa_mask(*arguments, **others)
+
+    monkeypatch.setitem(AttentionMaskInterface._global_mapping, attention.NAME, mask)
+    policy = PolicyModel(model())
+    attention.replace_sdpa(policy.causal_lm)
+    batch = branching(0)
+    policy(batch.ids, batch.position_ids, batch.segment_ids, batch.loss_mask != 0)
+    assert not built
+    policy.causal_lm(input_ids=batch.ids, attention_mask=(batch.segment_ids != 0).long())
+    assert built, "other callers of the model still get one"
 
 
 def test_micro_batches_grow_where_rows_begin_alike() -> None:

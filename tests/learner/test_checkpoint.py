@@ -280,3 +280,25 @@ def test_all_that_is_trained_is_restored(tmp_path: Path, changes: dict[str, Any]
     checkpoint.load(other, tmp_path / "last")
     assert steps(other, sequences(), 2) == steps(learner, sequences(), 2)
     assert all(torch.equal(other.master[name], tensor) for name, tensor in learner.master.items())
+
+
+@pytest.mark.usefixtures("generators_as_before")
+def test_a_training_goes_on_where_there_is_a_gpu_and_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = [torch.tensor([1], dtype=torch.uint8)]
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: gpu[-1])
+    monkeypatch.setattr(torch.cuda, "set_rng_state", gpu.append)
+    learner = Learner(model(), CONFIG)
+    for name, has_gpu in (("without", False), ("with", True)):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda has_gpu=has_gpu: has_gpu)
+        checkpoint.save(learner, tmp_path / name, lambda _: {})
+    checkpoint.load(learner, tmp_path / "without")
+    assert [state.item() for state in gpu] == [1] * len(gpu), "the generator of an unknown GPU is kept"
+    gpu.append(torch.tensor([2], dtype=torch.uint8))
+    checkpoint.load(learner, tmp_path / "with")
+    assert gpu[-1].item() == 1
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    torch.rand(1)
+    checkpoint.load(learner, tmp_path / "with")
+    assert torch.equal(torch.get_rng_state(), load_file(tmp_path / "with" / RANK)["generators/torch"])

@@ -18,6 +18,7 @@ from nlac_bench.reports.report.build import report_of
 from nlac_bench.reports.report.ends import end_in_words
 from nlac_bench.reports.report.page import ReportPage, Section, write_files, write_page
 from nlac_bench.reports.report.references import REFERENCES, missing_references
+from nlac_bench.reports.report.subjects import ReportSubject, forest_row
 from nlac_bench.reports.report.training import DRAWN, draw_critiques
 from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.reports.report.verdicts import setting
@@ -245,12 +246,26 @@ def test_folders_are_named_as_they_are_typed(tmp_path: Path, monkeypatch: pytest
     report = report_of([str(tmp_path / "a" / "x"), "b/x"])
     assert report.verdict.startswith("a/x and b/x cannot be told apart")
     assert section(report, "reproduce").commands == (
-        "nlac-bench run --config a/x/config.json", "nlac-bench run --config b/x/config.json",
+        "nlac-bench eval --config a/x/config.json", "nlac-bench eval --config b/x/config.json",
         "nlac-bench report a/x b/x --out report.html",
     )  # fmt: skip
     assert "folder that contains a and b." in section(report, "reproduce").notes[0]
     assert str(tmp_path) not in report.to_html()
     assert report_of(["b/x", "b/x"]).to_html()
+
+
+@pytest.mark.parametrize(
+    ("agent", "commands"),
+    [
+        ("my:METHOD", ["nlac-bench eval --config run/config.json --agent my:METHOD"]),
+        ("nlac", ["nlac-bench eval --config run/config.json"]),
+        ("policy()", []),
+    ],
+)
+def test_a_measurement_is_repeated_without_training(agent: str, commands: list[str], tmp_path: Path) -> None:
+    found = section(report_of([str(make_run(tmp_path / "run", [WON, LOST], agent=agent))]), "reproduce")
+    assert list(found.commands) == [*commands, "nlac-bench report run --out report.html"]
+    assert any("nlac_bench.evaluate(…, config='run/config.json')" in n for n in found.notes) is (not commands)
 
 
 def test_costs_of_two_trainings_are_beside_each_other(tmp_path: Path) -> None:
@@ -444,6 +459,24 @@ def test_intervals_of_trained_methods_cover_seeds_as_on_a_board(tmp_path: Path) 
     assert "further training seeds" in figure.title
 
 
+@pytest.mark.parametrize("changed", ["order", "fewer"])
+def test_seeds_are_joined_by_task(changed: str, tmp_path: Path) -> None:
+    """Each of 10 tasks is won or lost in every seed that has it, so the seeds do not differ."""
+    ends = {task(place): WON if place < 5 else LOST for place in range(10)}
+    names = {"order": sorted(ends, reverse=True), "fewer": list(ends)[:8]}[changed]
+    first = make_training(tmp_path / "nlac-0", [LOST] * 10, list(ends.values()))
+    second = make_training(
+        tmp_path / "nlac-1", [LOST] * len(names), [ends[name] for name in names], tasks=names
+    )
+    seeds = [ReportSubject.read("nlac", "trained", RunFolder.open(run)).outcomes for run in (first, second)]
+    for metric in ("success", "reward"):
+        assert forest_row("nlac", "trained", seeds, metric).estimate.value == 0.5
+    both = [ends[name] == WON for name in ends if name in names]
+    expected = algorithm_interval(np.array([both, both], dtype=float))
+    found = forest_row("nlac", "trained", seeds, "success").estimate
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
 def test_a_sweep_is_reported_with_failed_seeds(tmp_path: Path) -> None:
     def failed(cell: Cell) -> bool:
         return cell.env == "tau_retail" and (cell.method, cell.seed) == ("ppo", 1)
@@ -464,13 +497,13 @@ def test_a_sweep_is_reported_with_failed_seeds(tmp_path: Path) -> None:
     assert section(report, "failures").tables
     name = tmp_path.name
     commands = section(report, "reproduce").commands
-    assert f"nlac-bench run --config {name}/tau_retail/nlac-0/config.json" in commands
+    assert f"nlac-bench eval --config {name}/tau_retail/nlac-0/config.json" in commands
     assert commands[-1] == f"nlac-bench report {name} --out report.html"
     assert any("CUDA out of memory" in note for note in section(report, "unscored").notes)
     assert section(report, "failures").tables
     name = tmp_path.name
     commands = section(report, "reproduce").commands
-    assert f"nlac-bench run --config {name}/tau_retail/nlac-0/config.json" in commands
+    assert f"nlac-bench eval --config {name}/tau_retail/nlac-0/config.json" in commands
     assert commands[-1] == f"nlac-bench report {name} --out report.html"
     costs = by_first(section(report, "curves").figures[0].table)
     assert costs and not re.search(r">\d+\.000</td><td>[^<]*gradient", report.to_html())

@@ -218,12 +218,14 @@ def test_parts_in_a_folder_are_loaded_when_needed(
 def test_a_running_run_has_a_reload_button_and_scripts_are_asked_for(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    path = write_view([make_run(tmp_path / "run", [WON, OWED])], tmp_path / "view.html").path
+    runs = [make_run(tmp_path / name, [WON, OWED]) for name in ("run", "other")]
+    path = write_view(runs, tmp_path / "view.html").path
     with opened(chromium, path) as found:
         ready(found)
+        expect(found.page.locator("[data-reload]")).to_have_count(2)
         write_view([make_run(tmp_path / "done", [WON, WON])], path)
-        found.page.click("#reload")
+        found.page.locator("[data-reload]").last.click()
         expect(found.page.locator("#grid a")).to_have_count(2)
-        assert found.page.locator("#reload").count() == 0
+        assert found.page.locator("[data-reload]").count() == 0
     with opened(chromium, path, scripts=False) as found:
         assert "nlac-bench view" in found.page.inner_text("noscript")

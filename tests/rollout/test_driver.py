@@ -15,6 +15,7 @@ import pytest
 from nlac_bench.envs import Outcome, TextEnv
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.engines.engine import EngineError
 from nlac_bench.rollout.interrupts import graceful_interrupt
 from nlac_bench.rollout.limits import PlayLimits
 from nlac_bench.types import ChatReply, ContentFilterError, Episode, Messages, Role, Turn, Usage
@@ -119,6 +120,17 @@ def test_users_tokens_count_against_the_limit_and_by_role() -> None:
     assert episode.end_reason == "token_limit" and len(episode.turns) == 2
     assert episode.usage["user"] == Usage(calls=2, completion_tokens=100, cost=1.0)
     assert driver.spent.total.completion_tokens == 114
+
+
+def test_what_failed_requests_cost_counts_against_the_runs_limit() -> None:
+    async def fails(_messages: Messages, role: Role) -> ChatReply:
+        raise EngineError("no answer", "bad_reply", usage=Usage(completion_tokens=9, cost=0.5), role=role)
+
+    driver = Driver(WRONG, lambda: Guess(chat=fails), run_limits=PlayLimits(cost=1.0), concurrency=1)
+    first, second = play(driver, plan(5))
+    assert isinstance(first, Failure) and isinstance(second, Failure)
+    assert first.usage["user"] == Usage(completion_tokens=9, cost=0.5)
+    assert driver.stopped == "run_cost_limit" and driver.spent.total.cost >= 1 and len(driver.owed) == 3
 
 
 def test_context_overflow_is_an_end_reason() -> None:

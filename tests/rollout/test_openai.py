@@ -31,6 +31,7 @@ from tests.rollout.fault_server import FaultServer, Reply, completion
 KEY = "sk-very-secret-0123456789"
 HELLO = SampleRequest(messages=[{"role": "user", "content": "hi"}])
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+WITH_TOOL = SampleRequest(messages=HELLO.messages, tools=[TOOL])
 
 
 def ask(
@@ -122,9 +123,23 @@ def test_prompt_ids_go_to_the_completions_endpoint() -> None:
 
 def test_native_tool_calls() -> None:
     calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
-    (sample,), _ = ask(lambda _p, _b: completion(None, tool_calls=calls))
+    (sample,), _ = ask(lambda _p, _b: completion(None, tool_calls=calls), WITH_TOOL)
     assert sample.tool_calls == (ToolCall("f", '{"x": 1}', "c1"),)
     assert (sample.text, sample.finish) == ("", "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [(None, '<tool_call>{"name": "f", "arguments": "{\\"x\\": 1}"}'), ("yes", "yes"),
+     ("<think>hm</think>", '<tool_call>{"name": "f", "arguments": "{\\"x\\": 1}"}')],
+)  # fmt: skip
+def test_a_call_where_no_tool_was_offered_is_no_empty_answer(content: str | None, text: str) -> None:
+    """Agents that describe tools in the prompt, and simulated users, read only texts."""
+    calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
+    (sample,), server = ask(lambda _p, _b: completion(content, tool_calls=calls, reasoning_content="hm"))
+    assert (sample.text, sample.finish, sample.tool_calls) == (text, "stop", ())
+    assert len(server.requests) == 1
+    assert sample.usage.completion_tokens == 5
 
 
 def test_several_samples_also_from_a_server_that_ignores_n() -> None:
@@ -324,7 +339,7 @@ def test_odd_but_usable_replies() -> None:
     refused = reply(message={"content": [{"type": "refusal", "refusal": "no"}], "refusal": None})
     assert ask(lambda _p, _b: refused)[0][0].text == "no"
     call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
-    (sample,), _ = ask(lambda _p, _b: completion("", tool_calls=[call], reasoning_content="hm"))
+    (sample,), _ = ask(lambda _p, _b: completion("", tool_calls=[call], reasoning_content="hm"), WITH_TOOL)
     assert sample.finish == "tool_calls" and sample.tool_calls[0].name == "f"
     assert ask(lambda _p, _b: {**reply(), "usage": {"cost": 0.5}})[0][0].usage.cost == 0.5
     assert ask(lambda _p, _b: reply(finish_reason="end_turn"))[0][0].finish == "stop"
@@ -382,6 +397,20 @@ def test_a_reply_that_is_asked_for_again_is_paid_for() -> None:
     assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (1, 14, 6, 0.5)
 
 
+def test_replies_that_never_had_an_answer_are_paid_for() -> None:
+    paid = {"prompt_tokens": 7, "completion_tokens": 3, "cost": 0.25}
+    replies: Any = iter([{**reply(), "usage": paid}, *[{**completion(""), "usage": paid}] * 2])
+    request = SampleRequest(messages=HELLO.messages, n=2, role="user")
+    with pytest.raises(EngineError, match="failed 2 times") as caught:
+        ask(lambda _p, _b: next(replies), request)
+    usage = caught.value.usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.cost) == (21, 9, 0.75)
+    assert caught.value.role == "user"
+    with pytest.raises(EngineError) as caught:
+        ask(lambda _p, _b: (500, {"error": {"message": "no"}}))
+    assert caught.value.usage == Usage()
+
+
 def test_a_prompt_that_a_filter_rejects_after_other_samples() -> None:
     replies: Any = iter([reply(), (400, {"error": {"code": "content_filter", "message": "no"}})])
     samples, server = ask(lambda _p, _b: next(replies), SampleRequest(messages=HELLO.messages, n=3))
@@ -437,6 +466,44 @@ def test_no_text_of_a_model_makes_a_server_reject_the_conversation() -> None:
         lambda _p, _b: completion("x"), SampleRequest(messages=history('{"a": "é"}', "\ud83d\ude00\ud83d"))
     )
     assert server.requests[0]["messages"] == history('{"a": "é"}', "\U0001f600\ufffd")
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("functions.get", "functions_get"), ("get<|channel|>commentary", "get__channel__commentary"),
+     ("", "unknown"), ("gét \ud800", "g_t__"), ("g" * 70, "g" * 64), ("get_a-1", "get_a-1"), ("f.g", "f.g")],
+)  # fmt: skip
+def test_no_name_that_a_model_made_up_makes_a_server_reject_the_conversation(name: str, sent: str) -> None:
+    """OpenAI answers 400 to other characters; a name that the server accepts as a tool's stays as it is."""
+
+    def history(name: str) -> list[dict[str, Any]]:
+        call = {"id": "a", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        return [
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "a", "name": name, "content": "no"},
+        ]
+
+    request = SampleRequest(messages=history(name), tools=[{**TOOL, "function": {"name": "f.g"}}])
+    _, server = ask(lambda _p, _b: completion("x"), request)
+    assert server.requests[0]["messages"] == history(sent)
+    assert request.messages == history(name), "the caller's conversation is not changed"
+
+
+@pytest.mark.parametrize(
+    ("used", "tokens"),
+    [
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 541}, 509),
+        ({"prompt_tokens": 32, "completion_tokens": 509, "total_tokens": 541}, 509),
+        ({"prompt_tokens": 32, "completion_tokens": 9}, 9),
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": None}, 9),
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 0}, 9),
+        ({"completion_tokens": 9, "total_tokens": 541}, 9),  # the prompt is not thoughts
+    ],
+)
+def test_thoughts_that_a_server_counts_only_in_the_total_are_paid(used: dict[str, Any], tokens: int) -> None:
+    """xAI: ``completion_tokens`` is the answer alone."""
+    (sample,), _ = ask(lambda _p, _b: {**reply(), "usage": used}, price=Price(0, 1e6))
+    assert (sample.usage.completion_tokens, sample.usage.cost) == (tokens, tokens)
 
 
 def test_a_request_that_is_too_large_for_the_server_is_an_overflow() -> None:
@@ -539,6 +606,9 @@ def test_a_simulator_counts_usage_and_its_overflow_is_not_the_agents() -> None:
     assert seeds[0] == seeds[1] != seeds[2]
     _, server = asyncio.run(run(lambda _p, _b: completion("ok"), None))
     assert "seed" not in server.requests[0]
+    with pytest.raises(EngineError, match=r"'user' role.*whole budget") as caught:
+        asyncio.run(run(lambda _p, _b: reply(message={"content": ""}, finish_reason="length"), None))
+    assert (caught.value.usage.cost, caught.value.role) == (10.0, "user")
     with pytest.raises(EngineError, match="'user' role"):
         asyncio.run(run(lambda _p, _b: (400, {"error": {"message": OVERFLOWS[0][1]}}), None))
 

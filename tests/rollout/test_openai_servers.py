@@ -4,6 +4,7 @@ import asyncio
 import json
 import ssl
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -386,6 +387,46 @@ def test_an_address_is_corrected(given: str, known: str, status: int, message: s
     assert ("base_url" in engine.adapted) is (len(server.requests) == 2)
 
 
+@pytest.mark.parametrize(("given", "known"), [("/api", "/api/v1"), ("", ""), ("/api", "/other")])
+def test_an_address_is_corrected_for_requests_that_are_sent_together(given: str, known: str) -> None:
+    def answer(path: str, _body: dict[str, Any]) -> Reply:
+        return completion("yes") if path.startswith(f"{known}/chat") else refused("Not Found", 404)
+
+    async def run() -> tuple[list[Any], dict[str, str]]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url.removesuffix("/v1") + given, concurrency=3)
+            asked = (engine.sample(SampleRequest(messages=HELLO)) for _ in range(8))
+            return await asyncio.gather(*asked, return_exceptions=True), engine.adapted
+
+    replies, adapted = asyncio.run(run())
+    if known == "/other":
+        assert {type(reply) for reply in replies} == {EngineSetupError} and not adapted
+    else:
+        assert [sample.text for (sample,) in replies] == ["yes"] * 8 and "base_url" in adapted
+
+
+@pytest.mark.parametrize(
+    ("message", "requests"),
+    [
+        ("models/gemini-9 is not found for API version v1main", 1),
+        ("The API deployment for this resource does not exist", 1),
+        ("The model m does not exist", 1),
+        ("Nothing of that name", 3),  # it is sent to both addresses, and to the given one once more
+    ],
+)
+def test_a_wrong_model_is_no_wrong_address(message: str, requests: int) -> None:
+    def answer(path: str, _body: dict[str, Any]) -> Reply:
+        asked.append(path)
+        return refused(message, 404) if path.startswith("/v1beta/openai/chat") else (404, "", "")
+
+    asked: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the address is not said to be changed
+        with pytest.raises(EngineSetupError, match=f"HTTP 404 from .*{message}"):
+            ask(answer, path="/v1beta/openai/")
+    assert len(asked) == requests
+
+
 @pytest.mark.parametrize(
     "wrong", ["localhost:8000", "ftp://x/v1", "http://", "http://a b/v1", "http://x:99999/v1"]
 )
@@ -625,14 +666,14 @@ def test_a_reply_that_no_server_writes_is_an_ordinary_fault(body: str) -> None:
 
 def test_a_call_in_other_forms_is_understood() -> None:
     as_object = {**CALL, "function": {"name": "get", "arguments": {"id": "é"}}}
-    assert ask(lambda *_: completion(None, tool_calls=[as_object]))[0][0].tool_calls == (
+    assert ask(lambda *_: completion(None, tool_calls=[as_object]), tools=[TOOL])[0][0].tool_calls == (
         ToolCall("get", '{"id": "é"}', "c1"),
     )
     legacy = choice(
         message={"content": None, "function_call": {"name": "get", "arguments": "{}"}},
         finish_reason="function_call",
     )
-    (sample,), *_ = ask(lambda *_: legacy)
+    (sample,), *_ = ask(lambda *_: legacy, tools=[TOOL])
     assert (sample.finish, sample.tool_calls) == ("tool_calls", (ToolCall("get", "{}"),))
 
 
@@ -642,7 +683,7 @@ def test_a_reply_that_does_not_say_why_it_ended(finish: str | None) -> None:
     full = {**choice(finish_reason=finish), "usage": {"completion_tokens": 1024}}
     assert ask(lambda *_: full)[0][0].finish == "length"
     called = choice(message={"content": None, "tool_calls": [CALL]}, finish_reason=finish)
-    assert ask(lambda *_: called)[0][0].finish == "tool_calls"
+    assert ask(lambda *_: called, tools=[TOOL])[0][0].finish == "tool_calls"
     with pytest.raises(EngineError, match="is empty"):
         ask(lambda *_: choice(message={"content": ""}, finish_reason=finish))
 
@@ -722,7 +763,7 @@ def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
         delta(content="on"), delta(tool_calls=[first]), delta(tool_calls=[part]), delta("tool_calls"),
         {"choices": [], "usage": {"prompt_tokens": 4, "completion_tokens": 2}},
     )  # fmt: skip
-    (sample,), server, _ = ask(lambda *_: text, extra={"stream": True})
+    (sample,), server, _ = ask(lambda *_: text, tools=[TOOL], extra={"stream": True})
     assert server.requests[0]["stream"] is True
     assert server.requests[0]["stream_options"] == {"include_usage": True}
     assert (sample.text, sample.finish) == ("so on", "tool_calls")
@@ -732,7 +773,7 @@ def test_a_streamed_reply_is_read_like_a_whole_one() -> None:
     twice = events(
         delta("stop", tool_calls=[first | {"function": CALL["function"]}, {**CALL, "index": 0, "id": "c2"}])
     )
-    assert [call.id for call in ask(lambda *_: twice)[0][0].tool_calls] == ["c1", "c2"]
+    assert [call.id for call in ask(lambda *_: twice, tools=[TOOL])[0][0].tool_calls] == ["c1", "c2"]
 
 
 def called(index: int | None, own: str | None, **function: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from nlac_bench.errors import DataError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.recorded_calls import ReplayError, recording, replaying
+from nlac_bench.rollout.recorded_calls import ReplayError, phase_scope, recording, replaying
 from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Episode, Messages, Role, Usage
 from tests.rollout.stubs import CallAgent, Guess
 
@@ -57,6 +57,29 @@ def test_a_replay_gives_every_episode_its_own_replies(tmp_path: Path, concurrenc
     assert [e.usage["user"].cost for e in replayed.values()] == [
         0.25 * len(e.turns) for e in replayed.values()
     ]
+
+
+def test_the_same_tasks_in_several_phases_have_their_own_replies(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    chat = recording(numbered_user(), path, SAMPLING)
+    recorded = {}
+    for phase in ("base", "iteration-0", ""):
+        with phase_scope(phase):
+            recorded[phase] = heard(play(chat, concurrency=8))
+    assert recorded["base"] != recorded[""]
+    for phase in ("", "base", "iteration-0"):
+        with phase_scope(phase):
+            assert heard(play(replaying(path, SAMPLING), concurrency=8)) == recorded[phase]
+
+
+def test_a_recording_without_phases_is_replayed_in_each(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    recorded = heard(play(recording(numbered_user(), path, SAMPLING), concurrency=8))
+    assert {json.loads(line)["episode"] for line in path.read_text().splitlines()} == {
+        f"{task}#{trial}" for task in range(8) for trial in range(3)
+    }
+    with phase_scope("base"):
+        assert heard(play(replaying(path, SAMPLING), concurrency=8)) == recorded
 
 
 def test_a_reply_that_a_filter_stopped_is_recorded_and_stopped_again(tmp_path: Path) -> None:

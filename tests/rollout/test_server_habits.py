@@ -17,9 +17,10 @@ import pytest
 from nlac_bench.rollout.engines.backoff import Retries
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.openai.adapting import Adaptations
-from nlac_bench.rollout.engines.openai.complaint import Complaint
+from nlac_bench.rollout.engines.openai.complaint import Complaint, read_complaint
 from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
 from nlac_bench.rollout.engines.openai.failures import EngineSetupError
+from nlac_bench.rollout.engines.openai.meaning import meaning_of
 from nlac_bench.rollout.engines.openai.quotation import unquoted, words_sent
 from tests.rollout.fault_server import FaultServer, Reply, completion
 from tests.timing import scans
@@ -191,6 +192,40 @@ def test_a_call_that_a_server_cannot_read_is_an_invalid_action(habit: dict[str, 
     with pytest.warns(UserWarning, match="could not read a call"):
         sample, server, _ = ask(lambda _body: error(habit))
     assert sample.text.startswith("<tool_call>") and "get {" in sample.text and len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (500, "Failed to parse input at pos 0: Your gift card has insufficient balance. <tool_call>{"),
+        (500, "error parsing tool call: raw='Please wait before', err=unexpected end of JSON input"),
+        (400, "Failed to generate tool_calls: I cannot send your message: inappropriate content"),
+        (400, "Failed to generate tool_calls: Your order exceeds the monthly limit"),
+        (400, "Failed to generate tool_calls: The prompt is too long: 9000 tokens, at most 8192"),
+    ],
+)
+def test_what_a_model_wrote_in_such_a_call_is_no_error_of_the_server(status: int, message: str) -> None:
+    with pytest.warns(UserWarning, match="could not read a call"):
+        sample, server, _ = ask(lambda _body: (status, {"error": {"message": message}}, ""))
+    assert sample.text == f"<tool_call>{message}" and len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code", "meaning"),
+    [
+        (402, "Failed to generate tool_calls: no credit", "", "quota"),
+        (429, "Failed to generate tool_calls: slow down", "", "rate_limit"),
+        (401, "Failed to generate tool_calls: no key", "", "setup"),
+        (400, "Failed to generate tool_calls", "insufficient_quota", "quota"),
+        (400, "Failed to generate tool_calls", "content_filter", "filter"),
+        (400, "Failed to generate tool_calls", "context_length_exceeded", "overflow"),
+        (500, "Rate limit reached. Failed to generate tool_calls: {", "", "rate_limit"),
+    ],
+)
+def test_statuses_and_codes_beside_such_a_call_count(
+    status: int, message: str, code: str, meaning: str
+) -> None:
+    assert meaning_of(read_complaint(status, {"error": {"message": message, "code": code}})) == meaning
 
 
 @of("setup")

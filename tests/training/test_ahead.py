@@ -142,5 +142,6 @@ def test_episodes_are_one_update_older_than_the_learner(agent: str, tmp_path: Pa
     by_iteration = [set().union(*versions[i : i + size]) for i in range(0, len(versions), size)]
     expected = [{max(1, i)} for i in range(len(by_iteration))]  # 1, 1, 2, 3 instead of 1, 2, 3, 4
     assert len(by_iteration) >= 3 and by_iteration == expected
+    assert [row["logprob_gap"] is None for row in rows] == [False] + [True] * (len(rows) - 1)
     unused = sum(len(e["turns"]) for e in played[size * len(rows) :])
     assert rows[-1]["env_steps"] == sum(len(e["turns"]) for e in played) and unused > 0

@@ -104,6 +104,18 @@ def test_a_dry_run_states_the_peak_of_a_training(
     assert stated == pytest.approx(measured, rel=0.15)
 
 
+def test_engines_on_servers_take_no_memory_here(tmp_path: Path) -> None:
+    settings = {"env": "twenty_questions", "agent": "nlac", "model": str(tmp_path)}
+    episode = MeanEpisode(turns=1, prompt=100, fixed=0, context=100, user=0, talk=0, answer=100)
+    servers = {"servers": "http://h:1@policy,http://h:2@target"}
+    here, there = (
+        memory_estimate(RunConfig.from_mapping({**settings, **more, "train": {}}, "test"), 7e9, episode, 1)
+        for more in ({"engine": "vllm"}, servers)
+    )
+    assert here is not None and there is not None
+    assert here.engines >= 2 * 7e9 * 2 and there.engines == 0 and there.learner == here.learner > 0
+
+
 def parts(**changes: Any) -> dict[str, float]:
     options: dict[str, Any] = {"ranks": 8, "bf16": True, "device": "cuda", **changes}
     settings = methods.find("nlac").config(options.pop("settings", {}))

@@ -1,6 +1,7 @@
 """Training runs on the embedded model: whole, interrupted and resumed, offline."""
 
 import asyncio
+import itertools
 import json
 import math
 import shutil
@@ -24,6 +25,7 @@ from nlac_bench.harness.runs.critiques import read_critiques, read_probes
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.writer import RunWriter
+from nlac_bench.leaderboards.checks import replay_check
 from nlac_bench.learner.learner import Learner
 from nlac_bench.reports.figures.training_curve import draw
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
@@ -34,6 +36,7 @@ from nlac_bench.training.run import TrainingResult, train_and_test, trained
 from nlac_bench.training.untrained import check_base
 from nlac_bench.types import Episode, Turn
 from tests.cli.command import nlac_bench, one_json
+from tests.rollout.fault_server import FaultServer, Reply, completion
 
 ENV = 'math500_hard@{"level": 1}'
 SMALL = {
@@ -87,6 +90,25 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "run"
     assert play(folder, config(steps=6))
     return folder
+
+
+@needs_a_run
+def test_each_phase_of_a_run_has_its_own_recorded_calls(tmp_path: Path) -> None:
+    def answer(_path: str, _body: dict[str, Any]) -> Reply:
+        return completion(next(said))
+
+    calls, said = tmp_path / "calls.jsonl", itertools.cycle(["Yes.", "No.", "No."])
+    with FaultServer(answer).in_thread() as server:
+        wanted = config(
+            steps=2, env='twenty_questions@{"level": "easy", "oracle": "llm"}', user_model="u", limit=2,
+            max_turns=2, user_base_url=server.url, record=str(calls),
+        )  # fmt: skip
+        assert play(tmp_path / "run", wanted)
+    phases = {json.loads(line)["episode"].rpartition("/")[0] for line in calls.read_text().splitlines()}
+    assert phases >= {"", "base", "iteration-0", "validation-0", "validation-1"}
+    run = RunFolder.open(tmp_path / "run")
+    check = replay_check(run, RunConfig.from_mapping(run.config, "test"))
+    assert check.ok, check
 
 
 @needs_a_run

@@ -38,6 +38,7 @@ def config(**changes: Any) -> RunConfig:
         ({"train": {"budget": "hours=2"}}, "hours=2"),
         ({"train": {"lr": -1.0}}, "lr"),
         ({"env": "CartPole-v1"}, "CartPole-v1"),
+        ({"max_cost": 1.0, "price": "1,1"}, "--budget tokens=N"),
         ({"offline": "no/such/run"}, "no/such/run"),
         ({"offline": "no/such/run", "agent": "ppo"}, "on policy"),
         ({"offline": "no/such/run", "train": {"budget": "env_steps=10"}}, "is never spent"),
@@ -169,6 +170,7 @@ def test_a_run_says_that_vllm_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
 def test_what_can_be_trained_passes() -> None:
     ready = prepare(config())
     check_training(ready.config, ready.plan, ready.environments)
+    assert outline(config(train=None, max_cost=1.0, price="1,1")).config.max_cost == 1.0  # a measurement
 
 
 def test_training_on_all_levels_leaves_the_test_as_it_is() -> None:

@@ -11,10 +11,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.learner.config import Budget, TrainConfig
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.training.ahead import Ahead
 from nlac_bench.training.checkpoints import Checkpoints
 from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.metrics_row import fault_of
@@ -192,6 +194,25 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
     monkeypatch.setattr(training, "save", lambda: done.append(training.progress.gradient_steps))
     asyncio.run(training.run())
     assert done == [1, 3, 4], "after 0.5, after 0.6 and at the end"
+
+
+@pytest.mark.parametrize("turns", [0, 7])
+def test_a_resumed_budget_knows_the_steps_that_were_played_ahead(
+    turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = bare_training(tmp_path, budget="env_steps=100")
+    ahead = [Episode("e", "t", 0, 0, "", [Turn("a")] * turns)] if turns else []
+    monkeypatch.setattr(Checkpoints, "restore", lambda self: (Progress(env_steps=60), ahead))
+
+    async def play(iteration: int) -> list[Episode]:
+        return []
+
+    async def resume() -> int:
+        training.ahead = Ahead(play, torch.device("cpu"))
+        training.restore()
+        return training.allowance.left()
+
+    assert asyncio.run(resume()) == 40 - turns
 
 
 @pytest.mark.parametrize("budget", ["steps=4", "env_steps=200", "tokens=200"])

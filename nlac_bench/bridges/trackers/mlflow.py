@@ -28,7 +28,7 @@ class MLflow:
         from mlflow import MlflowClient
         from mlflow.entities import Metric, Param
 
-        self._metric, self._client, self._step = Metric, MlflowClient(), 0
+        self._metric, self._client = Metric, MlflowClient()
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
         experiment = self._client.get_experiment_by_name(name)
         where = experiment.experiment_id if experiment else self._client.create_experiment(name)
@@ -44,7 +44,7 @@ class MLflow:
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         """Log numbers."""
-        self._step, now = max(self._step, step), int(time.time() * 1000)
+        now = int(time.time() * 1000)
         # MLflow stores a metric under its name, in which a colon is allowed on some systems only.
         values = [self._metric(name.replace(":", "."), x, now, step) for name, x in metrics.items()]
         self._client.log_batch(self._run, metrics=values)
@@ -53,10 +53,10 @@ class MLflow:
         """Store a text as the artifact ``KEY/STEP.md``."""
         self._client.log_text(self._run, markdown, f"{key}/{step:06d}.md")
 
-    def finish(self, summary: Mapping[str, float]) -> None:
-        """Log the results as ``summary/…`` at the last step, and end the run."""
+    def finish(self, summary: Mapping[str, float], step: int) -> None:
+        """Log the results as ``summary/…``, and end the run."""
         if summary:
-            self.log({f"summary/{name}": value for name, value in summary.items()}, self._step)
+            self.log({f"summary/{name}": value for name, value in summary.items()}, step)
         os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
         self._client.set_terminated(self._run, "FINISHED" if summary else "KILLED")
 

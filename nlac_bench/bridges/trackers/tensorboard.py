@@ -26,7 +26,6 @@ class TensorBoard:
         folder = run_dir / FOLDER
         self._resumed = folder.is_dir()
         self._writer = EventFileWriter(str(folder))
-        self._step = 0
         self.text("config", f"```json\n{json.dumps(config, indent=1)}\n```", 0)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
@@ -35,19 +34,22 @@ class TensorBoard:
             start = self._event.SessionLog(status=self._event.SessionLog.START)
             self._writer.add_event(self._event.Event(wall_time=time.time(), step=step, session_log=start))
             self._resumed = False
-        values = [self._summary.Value(tag=name, simple_value=value) for name, value in metrics.items()]
-        self._write(self._summary(value=values), step)
+        self._scalars(metrics, step)
 
     def text(self, key: str, markdown: str, step: int) -> None:
         """Write a text, which TensorBoard shows as Markdown."""
         self._write(self._text(key, markdown), step)
 
-    def finish(self, summary: Mapping[str, float]) -> None:
-        """Write the results as scalars ``summary/…`` at the last step."""
-        self.log({f"summary/{name}": value for name, value in summary.items()}, self._step)
+    def finish(self, summary: Mapping[str, float], step: int) -> None:
+        """Write the results as scalars ``summary/…``, which replace no step."""
+        if summary:
+            self._scalars({f"summary/{name}": value for name, value in summary.items()}, step)
         self._writer.close()
 
+    def _scalars(self, values: Mapping[str, float], step: int) -> None:
+        scalars = [self._summary.Value(tag=name, simple_value=value) for name, value in values.items()]
+        self._write(self._summary(value=scalars), step)
+
     def _write(self, summary: Any, step: int) -> None:
-        self._step = max(self._step, step)
         self._writer.add_event(self._event.Event(wall_time=time.time(), step=step, summary=summary))
         self._writer.flush()

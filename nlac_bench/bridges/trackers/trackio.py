@@ -20,7 +20,7 @@ class Trackio:
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] == "trackio":  # standard output belongs to the command
                 vars(module)["print"] = functools.partial(print, file=sys.stderr)
-        self._trackio, self._step = trackio, 0
+        self._trackio = trackio
         self._run = trackio.init(
             PROJECT, name=resume_id, config=dict(config), resume="allow", embed=False,
             auto_log_gpu=False, auto_log_cpu=False,
@@ -28,15 +28,14 @@ class Trackio:
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         """Log numbers."""
-        self._step = max(self._step, step)
         self._run.log(dict(metrics), step=step)
 
     def text(self, key: str, markdown: str, step: int) -> None:
         """Log a text as Markdown."""
         self._run.log({key: self._trackio.Markdown(markdown)}, step=step)
 
-    def finish(self, summary: Mapping[str, float]) -> None:
-        """Log the results as ``summary/…`` at the last step, and wait until everything is stored."""
+    def finish(self, summary: Mapping[str, float], step: int) -> None:
+        """Log the results as ``summary/…``, and wait until everything is stored."""
         if summary:
-            self.log({f"summary/{name}": value for name, value in summary.items()}, self._step)
+            self.log({f"summary/{name}": value for name, value in summary.items()}, step)
         self._run.finish()

@@ -42,7 +42,7 @@ class WeightsAndBiases:
         """Log a text as HTML in which nothing of it is markup."""
         self._run.log({key: self._wandb.Html(f"<pre>{html.escape(markdown)}</pre>", inject=False)}, step=step)
 
-    def finish(self, summary: Mapping[str, float]) -> None:
+    def finish(self, summary: Mapping[str, float], step: int) -> None:
         """Set the results in the run's summary and wait until everything is stored or uploaded."""
         self._run.summary.update({f"summary/{name}": value for name, value in summary.items()})
         self._run.finish(exit_code=0 if summary else 1)

@@ -40,7 +40,7 @@ def learner_speed(
     steps: int = 4,
     precision: Any = "bf16",
 ) -> LearnerSpeed:
-    """Measure gradient steps of a model with random weights; all ranks of torchrun call it.
+    """Measure gradient steps of a model with random weights; rank 0 of torchrun calls it.
 
     Each rank learns ``rows`` rows of ``row_tokens`` tokens, which hold several sequences. If the whole model
     does not fit into the memory, as on one GPU, it has fewer layers.
@@ -62,9 +62,9 @@ def learner_speed(
     own = {**shape, "num_hidden_layers": layers}
     config = LearnerConfig(precision=precision, micro_rows=1)
     learner = Learner(random_model(own, device.kind, torch.float32), config)
-    batch = _rows(rows, row_tokens, shape["vocab_size"])
+    batch = _rows(rows * device.ranks, row_tokens, shape["vocab_size"])
     seconds = min([_step(learner, batch) for _ in range(steps + 1)][1:])
-    tokens = rows * row_tokens
+    tokens = rows * row_tokens  # of one rank
     each = flops_of_a_token(own, row_tokens // SEQUENCES_OF_A_ROW)
     return LearnerSpeed(tokens / seconds, tokens * each / seconds, layers)
 

@@ -81,7 +81,7 @@ def vllm_engine(folder: Path, gpus: int) -> Any:
 
 
 def learner_rows(device: Device, sizes: Sizes) -> Iterator[GpuRow]:
-    """Measure the learner. All ranks of torchrun call it."""
+    """Measure the learner, also on several ranks of torchrun."""
     from nlac_bench.cluster.gpu.learner import learner_speed
 
     speed = learner_speed(sizes.shape_7b, device, row_tokens=sizes.row_tokens, rows=sizes.rows)

@@ -10,13 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.math500_hard.copies import copies, holds_operator, is_copy
 from nlac_bench.envs.math500_hard.official import load_problems
 from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, Problem, Split
 from nlac_bench.envs.text_env import CopyKind, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
-from nlac_bench.simulators.math_grader import boxed, default_grader
+from nlac_bench.simulators.math_grader import boxed, copies, default_grader
 from nlac_bench.types import Info
 
 MAX_TASKS = 1_000_000
@@ -65,7 +64,8 @@ class Math500HardEnv(TextEnv):
     ## Reward
     1 for an answer that is mathematically equal to the gold answer and is a value, else 0: a sum, an integral
     or a power of the question is no answer unless the gold answer has this form (docs/grading.md). Neither is
-    an expression of the statement that only its evaluation makes equal to the gold answer.
+    an expression of the statement that only its evaluation makes equal to the gold answer, alone or as
+    ``x = …``, nor an angle of the statement in degrees if the gold answer is in radians.
 
     ## Episode End
     Every episode ends with its first step, with ``terminated=True`` and ``end_reason`` ``"success"`` or
@@ -101,6 +101,8 @@ class Math500HardEnv(TextEnv):
     * v0: first release.
     * ``env_version`` 1: answers that name the asked quantity (``u+v = 9``) are accepted; connectives,
       negations, currencies and words beside a value count. docs/grading.md has the rules.
+    * ``env_version`` 4: expressions of the statement are also refused as ``x = …``, in brackets and with
+      words, and so are its degrees if the gold answer is in radians.
     * ``env_version`` 3: answers that are equal but not evaluated are refused, and other forms are accepted
       (ordinals, ``aligned``). Of the embedded problems, whole templates are only in ``test_new``.
     * ``env_version`` 2: other embedded problems (22 new families at level 5, fixed wordings, no trivial
@@ -108,7 +110,7 @@ class Math500HardEnv(TextEnv):
     """
 
     name = "math500_hard"
-    env_version = "3"
+    env_version = "4"
     max_steps = 1
     remote = True  # grading waits for a worker process
 
@@ -196,8 +198,8 @@ class Math500HardEnv(TextEnv):
     def copied_actions(self) -> Sequence[tuple[CopyKind, str]]:
         """Return boxes with the expressions of the statement, also as the value of a letter."""
         problem, actions = self._state.problem, list[tuple[CopyKind, str]]()
-        for text in copies(problem.statement):
-            kind: CopyKind = "expression" if holds_operator(text) else "number"
+        for text in copies.parts(problem.statement):
+            kind: CopyKind = "expression" if copies.holds_operator(text) else "number"
             if kind == "expression":
                 grade = default_grader().grade(problem.answer, rf"\boxed{{{text}}}")
                 kind = "gold form" if grade.correct and not grade.in_another_form else kind
@@ -236,7 +238,8 @@ class Math500HardEnv(TextEnv):
         return outcome
 
     def _is_copy(self, action: str) -> bool:
-        return is_copy(boxed(action) or "", self._state.problem.statement)
+        problem = self._state.problem
+        return copies.is_copy(action, problem.statement, problem.answer)
 
     def _invalid(self, problem: str) -> Outcome:
         outcome = _end(problem)

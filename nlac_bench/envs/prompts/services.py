@@ -118,7 +118,7 @@ def _call(function: str) -> str:
         "import json as _json, sys as _sys\n"
         f"_name = {function!r}\n"
         "_call = globals().get(_name) or getattr(Solution(), _name)\n"
-        "print(_json.dumps(_call(*[_json.loads(line) for line in _sys.stdin.read().splitlines()])))\n"
+        "print(_json.dumps(_call(*[_json.loads(line) for line in _sys.stdin])))\n"
     )
 
 

@@ -70,9 +70,9 @@ class ShopWorldsEnv(TauEnv):
     ## Episode End
     An episode ends when the customer says ``###STOP###``, when the agent calls
     ``transfer_to_human_agents``, or after 30 steps, for which the reward is 0. A customer whose requests are
-    done stays until the shop has checked them; the last message says how each was handled, and how it should
-    have been. ``end_reason`` is ``success`` if the reward is 1, else the cause of the end: ``user_stop``,
-    ``agent_stop`` or ``max_steps``.
+    done stays until the shop has checked them; if a check was due or failed at the agent's last report, the
+    last message says how each was handled, and how it should have been. ``end_reason`` is ``success`` if the
+    reward is 1, else the cause of the end: ``user_stop``, ``agent_stop`` or ``max_steps``.
 
     ## Information
     The keys of every ``TextEnv``; at reset also ``user``, always ``scripted``. A call has ``action_kind``

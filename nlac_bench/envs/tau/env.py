@@ -142,7 +142,8 @@ class TauEnv(TextEnv):
       to a repeated message. It is "3" since they object to what they did not ask for: other actions, fees,
       and facts about themselves that are not true. It is "4" since a text with the marker of a native tool
       call that is not read here is an invalid action, and since the first action of a text in ReAct's form
-      counts, also if its markers are in bold or in another case.
+      counts, also if its markers are in bold or in another case. In ``tau_airline`` it is "5" since users who
+      want another cabin in the end say so also if the first one is refused.
     """
 
     env_version: ClassVar[str] = "4"
@@ -376,3 +377,4 @@ class TauAirlineEnv(TauEnv):
     __doc__ = TauEnv.__doc__
     name = "tau_airline"
     domain_name = "airline"
+    env_version: ClassVar[str] = "5"

@@ -129,7 +129,7 @@ def memory_estimate(
         python=int(PROCESS_BYTES * (1 + replicas * (replicas > 1))),
         kernels=int(kernels),
         loading=int(loading),
-        engines=int(replicas * slots * size * width),
+        engines=int(replicas * slots * size * width) if config.servers is None else 0,  # on the servers
         conversations=int(conversations),
         learner=int(kept),
         gradient_step=int(learning),

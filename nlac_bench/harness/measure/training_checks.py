@@ -31,6 +31,11 @@ def check_training(config: RunConfig, plan: Sequence[Planned], environments: Env
     method = named_agents.method(config.agent)
     settings = config.train
     assert settings is not None  # the caller passes the configuration of a training run
+    if config.max_cost is not None:
+        raise ConfigError(
+            f"max_cost = {config.max_cost} limits a measurement, not a training run; leave it out, and limit "
+            "the training with --budget tokens=N or env_steps=N, and the cost with your provider's own limit"
+        )
     _check_engine(config)
     missing = [name for name in TRAINING_PACKAGES if importlib.util.find_spec(name) is None]
     if settings.lora_rank and importlib.util.find_spec("peft") is None:

@@ -200,7 +200,7 @@ class RunConfig(Settings):
     user_price: str | None = _option(None, "Price of --user-model, in the format of --price.")
     max_turns: int | None = _option(None, "Truncate an episode after N turns.", ge=1)
     max_seconds: float | None = _option(None, "Truncate an episode after N seconds.", gt=0)
-    max_cost: float | None = _option(None, "Stop the run when it has cost N US dollars.", gt=0)
+    max_cost: float | None = _option(None, "Stop a measurement when it has cost N US dollars.", gt=0)
     request_timeout: float = _option(
         300.0, "Time limit in seconds for one reply of a server, including queueing.", gt=0, resume="replace"
     )

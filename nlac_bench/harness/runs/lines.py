@@ -237,9 +237,11 @@ class FolderLock:
             pass
 
     def release(self) -> None:
-        """Release the lock."""
+        """Release the lock. Its label goes, because it would name a process that may live on."""
         with self._guard:
             self._held.discard(self._inode)
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, 0)
             os.close(self._fd)
 
 

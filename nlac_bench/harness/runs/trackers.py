@@ -40,8 +40,13 @@ class Tracker(Protocol):
     def text(self, key: str, markdown: str, step: int) -> None:
         """Record a text."""
 
-    def finish(self, summary: Mapping[str, float]) -> None:
-        """Record the results and wait until everything is stored; empty if the run was interrupted."""
+    def finish(self, summary: Mapping[str, float], step: int) -> None:
+        """Record the results at ``step`` and wait until everything is stored.
+
+        Args:
+            summary: empty if the run was interrupted.
+            step: the last iteration of the training; 0 without one.
+        """
 
 
 def tracker_names(track: str | None) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nlac_bench.agents import methods
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, to_repeat
 from nlac_bench.reports.figures.figure import Cell, Table
@@ -19,7 +18,8 @@ def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -
         runs: by their folders, relative to the one in which the commands are typed.
         arguments: of the command ``report``, with the same folders.
     """
-    commands = [run_command(folder, run) for folder, run in runs.items()]
+    objects = [folder for folder, run in runs.items() if run.subject["agent"].endswith("()")]
+    commands = [run_command(folder, run) for folder, run in runs.items() if folder not in objects]
     commands.append(shlex.join(["nlac-bench", "report", *arguments, "--out", "report.html"]))
     rows: list[tuple[Cell, ...]] = []
     for folder, run in runs.items():
@@ -31,6 +31,11 @@ def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -
         f"The commands are typed in the folder that contains {where}.",
         "A run repeats exactly on the same hardware and packages if it is deterministic (--train "
         "deterministic=true for training); otherwise it repeats statistically.",
+        *(
+            f"The agent of {folder} is an object of a Python program. The program repeats the run with "
+            f"nlac_bench.evaluate(…, config={f'{folder}/config.json'!r})."
+            for folder in objects
+        ),
     )
     return Section(
         "reproduce", "How to reproduce", notes, tables=(table,), commands=tuple(commands), folded=True
@@ -39,8 +44,7 @@ def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -
 
 def run_command(folder: str, run: RunFolder) -> str:
     """Return the command that starts a new run with the settings of ``run``, which is in ``folder``."""
-    trains = run.subject.get("train") is not None
-    verb = "eval" if run.subject["agent"] in methods.names() and not trains else "run"
+    verb = "eval" if run.subject.get("train") is None else "run"
     return shlex.join(
         ["nlac-bench", verb, "--config", f"{folder}/config.json", *as_options(to_repeat(run.config))]
     )

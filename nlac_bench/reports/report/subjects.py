@@ -69,7 +69,8 @@ def forest_row(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric,
     The interval of a trained method's success covers further training seeds too if there are at least two,
     as on a leaderboard (``interval_over_seeds``). Otherwise the seeds of a task count as further trials.
     """
-    tables = [each.success if metric == "success" else each.reward for each in seeds]
+    tasks = list(dict.fromkeys(task for each in seeds for task in each.tasks))
+    tables = [_by_task(each, tasks, metric) for each in seeds]
     means = task_means(np.concatenate(tables, axis=1))
     means = means[~np.isnan(means)]
     trials = sum(each.trials for each in seeds)
@@ -84,6 +85,14 @@ def forest_row(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric,
         tuple(float(np.nanmean(m)) for m in each_seed if not np.isnan(m).all()),
         note,
     )
+
+
+def _by_task(outcomes: Outcomes, tasks: Sequence[str], metric: Metric) -> Floats:
+    """Return the results ``[tasks, trials]`` of ``tasks``, NaN for a task that the run does not have."""
+    table = outcomes.success if metric == "success" else outcomes.reward
+    rows = dict(zip(outcomes.tasks, table, strict=True))
+    absent = np.full(outcomes.trials, np.nan)
+    return np.array([rows.get(task, absent) for task in tasks]).reshape(len(tasks), outcomes.trials)
 
 
 def kind_of(run: RunFolder) -> Kind:

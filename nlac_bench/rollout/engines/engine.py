@@ -28,13 +28,17 @@ class EngineError(EnvInfraError):
     """A model did not give a usable reply, and no attempts are left.
 
     ``kind`` is the kind of the last fault: ``rate_limit``, ``server``, ``timeout``, ``connection``,
-    ``bad_reply``, ``refused`` (not retried: the server rejects this request) or ``closed``.
+    ``bad_reply``, ``refused`` (not retried: the server rejects this request) or ``closed``. ``usage`` is what
+    unusable replies cost in ``role``.
     """
 
-    def __init__(self, message: str, kind: str, attempts: int = 1) -> None:
+    def __init__(
+        self, message: str, kind: str, attempts: int = 1, usage: Usage | None = None, role: Role = "policy"
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.attempts = attempts
+        self.usage, self.role = usage or Usage(), role
 
 
 class SyncError(NlacBenchError):
@@ -285,6 +289,8 @@ class EngineChat:
                 f"the conversation does not fit into the context of the model that plays the {role!r} role; "
                 "use a model with a longer context",
                 kind="refused",
+                usage=sample.usage,
+                role=role,
             )
         if sample.finish == "content_filter":
             raise ContentFilterError(role, sample.usage)
@@ -293,5 +299,7 @@ class EngineChat:
                 f"the model that plays the {role!r} role used its whole budget of {self.sampling.max_tokens} "
                 "tokens for thoughts; increase --user-max-tokens",
                 kind="refused",
+                usage=sample.usage,
+                role=role,
             )
         return ChatReply(sample.text, sample.usage)

@@ -122,6 +122,31 @@ def test_only_right_proposals_are_confirmed_in_official_tasks() -> None:
     check_proposals([script_of(task.instruction, vocabulary) for task in domain.tasks["train"][::2]])
 
 
+def changing(name: str, kind: str) -> list[Script]:
+    """Embedded users with one goal of a kind, who change their mind about it."""
+    scripts = [script(task) for split in load_embedded(name).tasks.values() for task in split]
+    return [
+        dataclasses.replace(each, goals=(goal,))
+        for each in scripts
+        for goal in each.goals
+        if goal.kind == kind and goal.change
+    ]
+
+
+def test_a_refused_cabin_leads_to_the_second_wish_and_other_refusals_to_the_first() -> None:
+    refusals = "I'm sorry, your gift card cannot cover the difference.", "Unfortunately, I cannot do that."
+    for refusal in refusals:
+        for users in (cabins := changing("airline", "change_cabin")), changing("retail", "return"):
+            assert len(users) > 20
+            for each in users:
+                user, _ = user_of(each)
+                replies = [run(user.reply(refusal)) for _ in range(3)]
+                assert ("to economy" in replies[0]) == (users is cabins), replies
+                assert [STOP in reply for reply in replies] == [False, users is not cabins, True], replies
+        sure = dataclasses.replace(cabins[0], goals=(dataclasses.replace(cabins[0].goals[0], change=None),))
+        assert "to business" in run(user_of(sure)[0].reply(refusal))
+
+
 # --- tasks are playable -------------------------------------------------------------------------
 
 

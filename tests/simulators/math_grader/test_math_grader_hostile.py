@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from nlac_bench.simulators.math_grader.grader import Grader
+from nlac_bench.simulators.math_grader.read.normalize import MAX_ANSWER, normalize
+from tests.timing import scans
 
 LIMIT_S = 2.0
 
@@ -104,3 +106,23 @@ def test_what_only_looks_hostile_is_still_right(grader: Grader) -> None:
     digits = "9" * 100_000
     assert grader.grade(digits, digits).correct is True
     assert grader.grade(digits, digits[:-1] + "8").correct is False
+
+
+@pytest.mark.parametrize(
+    ("start", "unit", "end"),
+    [
+        (r"\begin{array}{c}", "&=", ""),
+        (r"\begin{array}{c}", "&=", r"\end{x}"),
+        ("", r"\begin{array}{c}&=", r"\end{x}"),
+        ("", r"\begin{aligned}", r"\end{x}"),
+    ],
+)
+def test_rows_without_an_end_take_linear_time(start: str, unit: str, end: str) -> None:
+    text = start + unit * ((MAX_ANSWER - 100) // len(unit)) + end
+    assert scans(lambda: normalize.__wrapped__(text), text) < 50  # 15; if quadratic, 80 to 600
+
+
+def test_the_rows_of_an_array_are_equations() -> None:
+    assert normalize(r"\begin{array}{rcl} x &=& 2 \end{array}") == "x = 2"
+    assert normalize(r"\begin{array}{rl} x &= 2 \\ z &= 3 \end{array}") == "x = 2 , z = 3"
+    assert normalize(r"\begin{array}{l}1\\2\end{array}") == r"\begin{array}{l}1\\2\end{array}"

@@ -223,7 +223,7 @@ def _cabin(user: Traveller, trip: Reservation, cabin: str) -> tuple[goals.Paymen
 
 
 def other_cabin(user: Traveller) -> TaskPart | None:
-    """Goal: a change of cabin; when asked to confirm, the user wants another one instead."""
+    """Goal: a change of cabin; when asked to confirm or refused, the user wants another one instead."""
     trip = user.take(lambda row: row["cabin"] == "basic_economy" and whole(user, row))
     if trip is None:
         return None

@@ -8,6 +8,7 @@ original's ``react`` shows the thought to the agent.
 
 import copy
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Self
@@ -23,6 +24,8 @@ from nlac_bench.types import ChatFn, Message, Messages, Role, Usage
 
 MAX_TRIES = 3
 _PROMPTS = Path(__file__).parent / "prompts"
+_RESPONSE = re.compile(r"User Response\**:\**")
+"""Begins the message of ``react``, perhaps in bold."""
 
 
 def prompt(name: str, **values: str) -> str:
@@ -113,8 +116,8 @@ class ReactUser(LLMUser):
         text = ""
         for _ in range(MAX_TRIES):
             text = await self._ask(messages, "user")
-            _, marker, reply = text.rpartition("User Response:")
-            if marker:
+            *thoughts, reply = _RESPONSE.split(text)
+            if thoughts:
                 return reply.strip()
             if not text.lstrip("*# ").startswith("Thought"):
                 return text

@@ -176,7 +176,7 @@ def load_conversations(path: Path) -> list[RecordedConversation]:
         DataError: the file is missing or a line is not a conversation; the message names the line.
     """
     try:
-        lines = read_bytes(path).decode("utf-8").splitlines()
+        lines = read_bytes(path).decode("utf-8").split("\n")
     except (DataError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: recorded conversations cannot be read ({error})") from error
     conversations = []

@@ -113,7 +113,7 @@ addEventListener("keydown", (event) => {
 });
 shortcuts.addEventListener("input", () => remember({ keys: shortcuts.checked ? "" : "off" }));
 partner.addEventListener("input", () => { remember({ with: partner.value }); showEpisode(); });
-document.getElementById("reload")?.addEventListener("click", () => location.reload());
+for (const each of document.querySelectorAll("[data-reload]")) each.addEventListener("click", () => location.reload());
 addEventListener("hashchange", restore);
 fillControls();
 restore();

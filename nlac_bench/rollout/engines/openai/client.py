@@ -41,6 +41,7 @@ _MOST_CHANGES = 16
 # A body that is neither JSON nor a page.
 _PROSE = re.compile(rb"\s*[A-Za-z][^{]{0,2000}$", re.S)
 _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html)", re.I)
+_MODEL = re.compile(r"(?<!/)\b(?:models?|deployments?)\b", re.I)
 _TOOLS = re.compile(r"\b(?:tools?|functions?)\b", re.I)
 _TOOLS_REFUSED = re.compile(
     r"\btools param requires\b|\btools?\b.{0,20}\b(?:not supported|unsupported|disabled)"
@@ -93,6 +94,8 @@ class Client:
         self._context: int | None = None
         self._asked_context = False
         self._lengths = PromptLengths()
+        self._first_route: ServerComplained | None = None
+        """Why the given address was left, until the server answers at the other one."""
 
     @property
     def host(self) -> str:
@@ -119,12 +122,13 @@ class Client:
             try:
                 data = await self._send(endpoint, sent)
             except ServerComplained as error:
-                if self.adaptations.apply(body) != sent:
+                if self.adaptations.apply(body) != sent or error.base != self._connections.address.base:
                     continue  # another request has learned it meanwhile
                 if error.meaning in ("refused", "server", "setup") and self._adapt(error, sent):
                     continue
                 if error.meaning == "setup" and self._another_route(error):
                     continue
+                self._keep_route()
                 if error.meaning == "setup" and not error.complaint.status and any(self._answered.values()):
                     error.meaning = "server"  # it has answered, so the words are about something else
                 self._refuse_tools(error, sent)
@@ -135,6 +139,7 @@ class Client:
                 ):
                     continue
                 raise exception_of(error, self.host, self.model, self._redacted) from None
+            self._keep_route()
             self._answered["tools" in sent] += 1
             self._learn_lengths(sent, data)
             return data, sent
@@ -182,14 +187,24 @@ class Client:
             ) from None
 
     def _another_route(self, error: ServerComplained) -> bool:
-        """Try the address with or without ``/v1`` if the server does not know the route."""
-        address, message = self._connections.address, error.complaint.message
-        unknown = error.complaint.status in (404, 405) and not re.search(r"(?<!/)\bmodel\b", message, re.I)
-        if any(self._answered.values()) or not unknown or not address.others:
+        """Try the address with or without ``/v1`` if the server does not know the route.
+
+        If it does not know the other one either, return to the given address for its own refusal.
+        """
+        others = self._connections.address.others
+        unknown = error.complaint.status in (404, 405) and not _MODEL.search(error.complaint.text)
+        if any(self._answered.values()) or not unknown or not (others or self._first_route):
             return False
-        self._connections.move(address.others[0])
-        self._say(self.adaptations.note("base_url", f"{self._redacted(address.others[0])}"), error)
+        self._connections.move(self._first_route.base if self._first_route else others[0])
+        self._first_route = None if self._first_route else error
         return True
+
+    def _keep_route(self) -> None:
+        """Say that the address was changed, since the server knows the other one."""
+        if self._first_route is not None:
+            base = self._redacted(self._connections.address.base)
+            self._say(self.adaptations.note("base_url", base), self._first_route)
+            self._first_route = None
 
     async def _explain(self, error: ServerComplained, endpoint: str, sent: Mapping[str, Any]) -> bool:
         """Return whether a changed request may be accepted, after a refusal that does not say why.
@@ -255,6 +270,7 @@ class Client:
         """
         connection, request, read = self._connections.get(), object(), b""
         async with connection.free:
+            base = self._connections.address.base
             self._sent[request] = time.monotonic()
             try:
                 async with asyncio.timeout(self._timeout):
@@ -279,7 +295,7 @@ class Client:
                     if failure.status < 400:
                         raise redirected(failure.status, self._redacted(body_text), self.host) from None
                     raise ServerComplained(
-                        read_complaint(failure.status, body_text, failure.retry_after)
+                        read_complaint(failure.status, body_text, failure.retry_after), base
                     ) from None
                 if (wrong := no_tls(error, self.host)) is not None:
                     raise wrong from None
@@ -297,7 +313,7 @@ class Client:
             except (ValueError, RecursionError):
                 if _PROSE.match(read):  # gateways state errors as plain text
                     text = self._clean(read.decode("utf-8", "replace"))
-                    raise ServerComplained(read_complaint(200, text)) from None
+                    raise ServerComplained(read_complaint(200, text), base) from None
                 if not _PAGE.match(read):
                     raise TransientFault("the reply is not valid JSON", "bad_reply") from None
                 page = f"{self.host} sent an HTML page instead of a reply; check the path in --base-url"
@@ -312,7 +328,7 @@ class Client:
         except RecursionError:
             raise TransientFault("the reply is nested too deeply", "bad_reply") from None
         if complaint is not None:
-            raise ServerComplained(complaint)
+            raise ServerComplained(complaint, base)
         return data
 
     async def _read(self, connection: Connection, endpoint: str, body: Mapping[str, Any]) -> bytes:

@@ -159,7 +159,12 @@ class OpenAIEngine:
                 n=request.n - len(samples),
                 seed=None if request.seed is None else request.seed + len(samples),
             )
-            samples += await self._sample_within_context(rest)
+            try:
+                samples += await self._sample_within_context(rest)
+            except EngineError as error:
+                error.role = request.role
+                error.usage = sum((sample.usage for sample in samples), error.usage)
+                raise
         return samples
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
@@ -237,7 +242,11 @@ class OpenAIEngine:
                     self._echo.keep(request.messages, sample, message)
             return samples
 
-        first, *others = await self.retries.run(f"{self!r}", attempt, self._pause)
+        try:
+            first, *others = await self.retries.run(f"{self!r}", attempt, self._pause)
+        except EngineError as error:
+            error.usage = unanswered
+            raise
         return [replace(first, usage=first.usage + unanswered), *others]
 
     def _without_key(self, text: str) -> str:

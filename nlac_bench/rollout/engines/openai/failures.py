@@ -18,10 +18,14 @@ __all__ = ["EngineSetupError", "ServerComplained", "exception_of", "redirected"]
 
 
 class ServerComplained(Exception):
-    """A server answered with an error, which has not been acted on yet."""
+    """A server answered with an error, which has not been acted on yet.
 
-    def __init__(self, complaint: Complaint) -> None:
-        self.complaint = complaint
+    Args:
+        base: the address to which the request was sent.
+    """
+
+    def __init__(self, complaint: Complaint, base: str) -> None:
+        self.complaint, self.base = complaint, base
         self.meaning: Meaning = meaning_of(complaint)
         super().__init__(self.meaning)  # the message may quote the key
 

@@ -6,6 +6,7 @@ other limit: of a rate, a price, the answer alone, or the length of a name. Mess
 """
 
 import re
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from nlac_bench.rollout.engines.openai.complaint import Complaint
@@ -192,11 +193,20 @@ _TIME_STATUS = (408, 504)
 _REFUSAL_STATUS = (400, 406, 410, 411, 413, 414, 415, 417, 422, 431, 451)
 _PAUSE_STATUS = (420, 429, 430, 498, 503, 529)
 _FILTER_STATUS = (0, 400, 403, 422, 451)
+_OWN_MEANING = (402, *_SETUP_STATUS, *_PAUSE_STATUS)
+"""Statuses that no words of the model explain."""
 
 
 def meaning_of(complaint: Complaint) -> Meaning:
-    """Return what ``complaint`` means."""
+    """Return what ``complaint`` means.
+
+    What follows the words that a call cannot be read is the model's text, and says nothing about the request.
+    """
     status = complaint.status
+    malformed = None if status in _OWN_MEANING else MALFORMED_CALL.search(complaint.text)
+    if malformed:
+        codes = len(complaint.text) - len(complaint.message)
+        complaint = replace(complaint, message=complaint.text[codes : malformed.end()])
     if status == 402 or _EMPTY_ACCOUNT.search(complaint.text) or _QUOTA_CODES & {*complaint.codes}:
         return "quota"
     if says_rate_limit(complaint):
@@ -213,7 +223,7 @@ def meaning_of(complaint: Complaint) -> Meaning:
         return "filter"
     if status in _SETUP_STATUS or (status == 0 and _NO_RIGHT.search(complaint.text)):
         return "setup"
-    if MALFORMED_CALL.search(complaint.text):
+    if malformed:
         return "call"
     return "refused" if status in _REFUSAL_STATUS else "server"
 

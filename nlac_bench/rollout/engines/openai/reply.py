@@ -97,7 +97,7 @@ def parse_reply(
     for sample, usage in zip(samples, usages, strict=True):
         finish = sample.finish
         counted = len(choices) == 1 or sample.ids is not None
-        if finish == "length" and sample.text and counted and _shortened(usage, data, asked):
+        if finish == "length" and sample.text and counted and _shortened(usage, asked):
             # This does not apply to replies that contain only thoughts, because some servers do not count
             # thoughts.
             finish = "context_overflow"
@@ -105,18 +105,13 @@ def parse_reply(
     return finished
 
 
-def _shortened(usage: Usage, data: Mapping[str, Any], asked: int | None) -> bool:
+def _shortened(usage: Usage, asked: int | None) -> bool:
     """Return whether a server made an answer shorter than requested so that it fits into the context.
 
     Of a prompt that is not even as long as the answer, it is the server's own limit of answers: a context
     that leaves less room than requested is full of the prompt.
     """
-    reported = data.get("usage")
-    total = reported.get("total_tokens") if isinstance(reported, dict) else None
-    used = usage.completion_tokens
-    if type(total) is int:  # xAI counts thoughts only there
-        used = max(used, total - usage.prompt_tokens)
-    return asked is not None and 0 < used < asked and usage.prompt_tokens > used
+    return asked is not None and 0 < usage.completion_tokens < min(asked, usage.prompt_tokens)
 
 
 def _parse_choice(
@@ -147,6 +142,11 @@ def _parse_choice(
     else:
         text = request.sampling.cut(_text(choice.get("text")))
         text, calls = sampled_calls(text, text, request.tools)
+    if calls and not request.tools:  # whoever offers no tools reads only texts
+        if not drop_reasoning(text):
+            called = {"name": calls[0].name, "arguments": calls[0].arguments}
+            text = malformed_call(json.dumps(called, ensure_ascii=False)).text
+        calls, finish = (), "stop" if finish == "tool_calls" else finish
     if finish != "content_filter":  # a filtered reply is incomplete
         if calls:
             finish = "tool_calls"
@@ -276,7 +276,9 @@ def reply_usage(data: Any, price: Price | None, seconds: float, server: str = "t
     def reported(name: str) -> Any:
         return 0 if usage.get(name) is None else amount(usage[name], f"usage.{name}", server)
 
-    prompt, completion = int(reported("prompt_tokens")), int(reported("completion_tokens"))
+    prompt, completion, total = (int(reported(f"{of}_tokens")) for of in ("prompt", "completion", "total"))
+    if prompt:  # xAI counts thoughts, which cost as much as an answer, only in the total
+        completion = max(completion, total - prompt)
     cost = price(prompt, completion) if price is not None else float(reported("cost"))
     return Usage(1, prompt, completion, cost, seconds)
 

@@ -1,7 +1,8 @@
 """Writes the JSON of a request to a server, so that no text of a model makes the server reject it."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Container, Mapping
 from typing import Any, Literal, TypeAlias
 
 from nlac_bench.rollout.engines.engine import SampleRequest
@@ -44,7 +45,8 @@ def request_body(
         if token_data != "none":
             body["logprobs"] = 1
         return body | dict(extra)
-    body["messages"] = [_message(message) for message in echo.restore(request.messages or ())]
+    offered = {tool.get("function", {}).get("name") for tool in request.tools}
+    body["messages"] = [_message(message, offered) for message in echo.restore(request.messages or ())]
     if token_data != "none":
         body["logprobs"] = True
     if request.tools:
@@ -58,18 +60,30 @@ def most_tokens(body: Mapping[str, Any]) -> int | None:
     return value if type(value) is int else None
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+def _message(message: Mapping[str, Any], offered: Container[object]) -> dict[str, Any]:
     """Return a message of the conversation in a form that servers accept.
 
     Servers answer 400 to a conversation in which the arguments of an earlier tool call are no JSON object
-    (vLLM parses them for the chat template). The environment has told the model so; the server reads ``{}``.
+    (vLLM parses them for the chat template), or in which its name, which a model can make up, is none of a
+    function. The environment has told the model so; the server reads ``{}``, and ``_`` for other characters.
+
+    Args:
+        offered: the names of the request's tools, which stay as they are.
     """
     sent: dict[str, Any] = _encodable(message)
     for call in sent.get("tool_calls") or ():
         function = call.get("function", {})
         if isinstance(function.get("arguments"), str) and not _is_object(function["arguments"]):
             function["arguments"] = "{}"
+        _rename(function, offered)
+    if sent.get("role") == "tool":
+        _rename(sent, offered)
     return sent
+
+
+def _rename(named: dict[str, Any], offered: Container[object]) -> None:
+    if isinstance(name := named.get("name"), str) and name not in offered:
+        named["name"] = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unknown"
 
 
 def _is_object(text: str) -> bool:

@@ -106,9 +106,9 @@ class Goal:
     user's description. ``question`` and ``answer`` belong to kind ``ask``: the text of the question and a
     regular expression for the form of an answer (an amount, a count, a status), never the answer itself.
     ``forbidden`` marks a request that policy forbids; after the refusal the user continues with ``fallback``,
-    if there is one. ``change`` replaces the request when the agent asks to confirm it: the user changes their
-    mind. Kind ``other`` is a request that no tool can fulfil; ``question`` then contains the request as an
-    infinitive.
+    if there is one. ``change`` replaces the request when the agent asks to confirm it, or refuses a change of
+    cabin: the user changes their mind. Kind ``other`` is a request that no tool can fulfil; ``question`` then
+    contains the request as an infinitive.
     """
 
     kind: GoalKind

@@ -178,6 +178,8 @@ class Customer(Answers):
             return self._replace(goal.fallback, speech.THEN)
         if goal.forbidden:
             return self._next(speech.ACCEPT)
+        if goal.change and goal.cabin:  # the payment method may not hold enough for the first cabin
+            return self._replace(goal.change, speech.MIND)
         self._now.refusals += 1
         if self._now.refusals > 1:
             return self._next(speech.ACCEPT)

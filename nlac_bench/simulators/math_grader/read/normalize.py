@@ -58,7 +58,7 @@ _PERCENT = re.compile(
     r"|\\%|(?<![A-Za-z])(?:per\s?cent|percentage|pct)(?:\s+points?)?(?![A-Za-z])"
 )
 _PERCENT_OF = re.compile(r"\\text\s*\{\s*(?:per\s?cent|\\?%)\s+(?=[a-z])")  # \text{ percent of the pupils}
-_DEGREES = re.compile(
+DEGREES = re.compile(
     r"\\(?:text|mbox|mathrm|textrm|operatorname)\s*\{\s*deg(?:ree)?s?[.\s]*\}|(?<![A-Za-z\\])deg(?:ree)?s?(?![A-Za-z])"
     r"|\\degree(?![A-Za-z])|\^\s*\{?\s*\\text(?:normal|rm)?\s*\{\s*o\s*\}\s*\}?"
 )
@@ -86,9 +86,11 @@ _UNIT_FRACTION = re.compile(
     r"\\[dt]?frac\s*\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*\}\s*"
     r"\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*(\^\s*\{?\d\}?)?\s*\}"
 )
-_ROWS = re.compile(
-    r"\\begin\s*\{((?:aligned|align|split|gathered|gather|eqnarray|multline)\*?)\}(?:\[\w\])?(.*?)\\end\s*\{\1\}"
-    r"|\\begin\s*\{array\}\s*\{[rcl]+\}([^\\]*&\s*=.*?)\\end\s*\{array\}",
+_ROWS = re.compile(  # a row does not pass another \begin of its kind, so that no text is searched twice
+    r"\\begin\s*\{((?:aligned|align|split|gathered|gather|eqnarray|multline)\*?)\}(?:\[\w\])?"
+    r"((?:(?!\\begin\s*\{\1\}).)*?)\\end\s*\{\1\}"
+    r"|\\begin\s*\{array\}\s*\{[rcl]+\}"
+    r"((?:[^\\&]|&(?!\s*=))*&\s*=(?:(?!\\begin\s*\{array\}).)*?)\\end\s*\{array\}",
     re.DOTALL,
 )
 _CONTINUED = re.compile(r"\\\\\s*&?\s*(?==|\\approx|\\le|\\ge|<|>)")
@@ -186,7 +188,7 @@ def normalize(text: str) -> str:
         text = _ROWS.sub(_relations_of_rows, text)
     text = _ORDINAL_WORD.sub(r"\1\2\3", _ORDINAL_INDEX.sub(_without_ordinal, text))
     text = _PERCENT.sub("%", _PERCENT_OF.sub(r"%\\text{", text))
-    text = _DEGREES.sub(r"^\\circ ", text)
+    text = DEGREES.sub(r"^\\circ ", text)
     text = _FRACTIONS.sub(r"\\frac", text)
     text = _BINOMIALS.sub(r"\\binom", text)
     text = _DECIMAL_COMMA.sub(".", _GROUP_COMMA.sub("", text))

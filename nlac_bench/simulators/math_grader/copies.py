@@ -1,8 +1,14 @@
-"""Lists the expressions of a statement, which the floor agent ``copy`` puts into boxes without solving it."""
+"""Lists the expressions of a problem's statement, and recognises an answer that only repeats one of them."""
 
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+
+from nlac_bench.simulators.math_grader.extract.extract import extract
+from nlac_bench.simulators.math_grader.read.nodes import TooComplex, Unreadable, symbols
+from nlac_bench.simulators.math_grader.read.normalize import DEGREES, normalize, to_ascii
+from nlac_bench.simulators.math_grader.read.parser import parse
+from nlac_bench.simulators.math_grader.read.presentation import undressed
 
 MAX_COPIES = 300
 """Maximal number of expressions that are listed of a statement; the first formulas come first."""
@@ -33,9 +39,16 @@ _SYMBOLS = (
     " rangle $ begin{pmatrix} end{pmatrix}"
 )
 _NAMES = frozenset(f"\\{name}" for name in _SYMBOLS.split())
+_DEGREE = re.compile(rf"\^\s*\{{?\s*\\circ\s*\}}?|{DEGREES.pattern}")
+_TEXT = re.compile(r"\\(?:text\w*|mathrm|mbox)\s*\{([^{}]*)\}(?:\s*\^\s*\{?\d\}?)?")
+_WORD = re.compile(r"[^\W\d_]+")
+_SPACE = re.compile(r"(?<!\\)\\[,;:! ]|~")
+_MARKUP = frozenset(("{", "}", "$", r"\$", r"\mathbf", r"\boldsymbol", r"\therefore", r"\Rightarrow"))
+_EQUAL = frozenset(("=", ":", r"\equiv", r"\in"))
+_BRACKETS = ("{", "(", "[", r"\{")
 
 
-def copies(statement: str) -> list[str]:
+def parts(statement: str) -> list[str]:
     """Return the expressions in the formulas of ``statement``: formulas, their sides, terms and groups."""
     found: dict[str, None] = {}
     for formula in _FORMULA.finditer(statement):
@@ -45,10 +58,27 @@ def copies(statement: str) -> list[str]:
     return list(found)[:MAX_COPIES]
 
 
-def is_copy(answer: str, statement: str) -> bool:
-    """Return whether ``answer`` is an expression of ``statement`` that holds an operator."""
-    spelled = _spelling(answer)
-    return holds_operator(answer) and any(_spelling(each) == spelled for each in copies(statement))
+def is_copy(pred: str, statement: str, gold: str) -> bool:
+    """Return whether the answer in ``pred`` is an expression of ``statement`` that holds an operator.
+
+    An expression that is spelled as ``gold`` is none, and words and brackets around it do not count. Every
+    side of an equation must be one or hold a letter that the gold value lacks: ``V = …``. Degrees
+    hold an operator if ``gold`` is in radians, and the other way round.
+    """
+    answer, gold_sides = extract(pred), _sides(gold)
+    plain = to_ascii(answer)
+    converted = r"\pi" in plain + gold and bool(_DEGREE.search(plain)) != bool(_DEGREE.search(gold))
+    repeated = {_spelling(each) for each in parts(statement)} - {_spelling(each) for each in gold_sides}
+    letters = _symbols(gold_sides[-1]) if gold_sides else set()
+
+    def repeats(expression: str) -> bool:
+        return _spelling(expression) in repeated and (converted or holds_operator(expression))
+
+    sides = _sides(answer)
+    is_equation_of_copies = any(map(repeats, sides)) and all(
+        repeats(side) or _symbols(side) - letters for side in sides
+    )
+    return is_equation_of_copies or repeats(_content(answer))
 
 
 def holds_operator(expression: str) -> bool:
@@ -68,9 +98,39 @@ def holds_operator(expression: str) -> bool:
     return False
 
 
+def _plain(expression: str) -> str:
+    return _SPACE.sub(" ", _DEGREE.sub("", undressed(to_ascii(expression))))
+
+
 def _spelling(expression: str) -> str:
-    tokens = _TOKEN.findall(_FRACTIONS.sub(r"\\frac", expression).strip(" .,"))
-    return "".join(token for token in tokens if token not in _INVISIBLE and not token.isspace())
+    """Return an expression without what does not show, degree signs and words."""
+    plain = _TEXT.sub(lambda text: _WORD.sub("", text[1]), _plain(expression))
+    tokens = _TOKEN.findall(_FRACTIONS.sub(r"\\frac", plain).strip(" .,"))
+    return "".join(token for token in tokens if token not in _INVISIBLE | _MARKUP and not token.isspace())
+
+
+def _content(expression: str) -> str:
+    """Return an expression without the words and brackets around it, and without degree signs."""
+    items = [item for item in _items(_plain(expression)) if item == " " or _spelling(item)]
+    content = "".join(items).strip()
+    groups = list(_groups(content)) if content in items and content.startswith(_BRACKETS) else []
+    is_bracket = len(groups) == 1 and content[-1] in "})]"
+    return _content(groups[0]) if is_bracket else content
+
+
+def _sides(expression: str) -> list[str]:
+    """Return the sides of an equation, or the expression if it is none."""
+    sides = _split(_items(_content(expression)), _EQUAL)
+    return [side for side in (_content("".join(items)) for items in sides) if side]
+
+
+def _symbols(expression: str) -> set[str]:
+    """Return the variables and other names in an expression, or the words that it consists of."""
+    try:
+        tree = parse(normalize(expression))
+    except (Unreadable, TooComplex):
+        return set()
+    return {str(tree.value)} if tree.op == "text" else symbols(tree)
 
 
 def _closer(token: str) -> str | None:
