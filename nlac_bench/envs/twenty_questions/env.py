@@ -130,10 +130,11 @@ class TwentyQuestionsEnv(TextEnv):
     * v0: first version. Its ``env_version`` is "1" since most cells of the official objects are decided, fair
       guesses with a modifier win, and an answer that depends on a part of the question that was not
       understood is unknown; "2" since objects are divided into train, validation and test (the tests of
-      level ``"easy"`` and of official data are those of "1"); and "3" since an unknown answer is "I can't
+      level ``"easy"`` and of official data are those of "1"); "3" since an unknown answer is "I can't
       say." by default, the name of what a thing is used as is not a guess, and "is it a" is not answered with
       no for the kinds of a thing in WordNet, and a question that leaves its object open ("Is it a ...?") is
-      not answered.
+      not answered; and "4" since "not" denies both sides of "not a and not b", heights are compared with
+      heights, more amounts are read, and others are not answered with no.
 
     Raises:
         ValueError: a split, level, reward, oracle or value of ``unknowns`` is unknown, or an argument of the
@@ -142,7 +143,7 @@ class TwentyQuestionsEnv(TextEnv):
     """
 
     name: ClassVar[str] = "twenty_questions"
-    env_version: ClassVar[str] = "3"
+    env_version: ClassVar[str] = "4"
     one_line = True
     splits = ("train", "validation", "test")
     max_steps: int = QUESTIONS

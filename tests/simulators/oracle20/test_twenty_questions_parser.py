@@ -81,6 +81,97 @@ def test_near_a_place_is_not_in_it_and_small_is_relative_to_a_thing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "yes", "no"),
+    [
+        ("Is it not an animal and not a plant?", "hammer", "rose dog"),
+        ("Is it not alive, and not edible?", "hammer", "apple dog"),
+        ("Is it not an animal, not a plant, and not a tool?", "car", "dog rose hammer"),
+        ("Is it not made of metal and not made of wood?", "dog", "chair hammer"),
+        ("Is it something that is not alive and not edible?", "hammer", "apple dog"),
+        ("Is it an animal that doesn't fly and doesn't swim?", "giraffe", "eagle shark hammer"),
+        ("Does it have no fur and no feathers?", "snake hammer", "eagle dog"),
+        ("Does it have neither fur nor feathers?", "snake hammer", "eagle dog"),
+        ("Does it neither fly nor swim?", "hammer", "eagle shark"),
+        ("Does it lack both fur and feathers?", "snake hammer", "eagle dog"),
+        ("Is it an animal without fur or feathers?", "snake", "eagle dog hammer"),
+        ("Is it not an animal, nor a plant?", "hammer", "rose dog"),
+        ("Is it not a tool but a toy?", "doll", "hammer dog"),
+        ("Is it something that is not alive but edible?", "apple", "hammer dog"),
+        ("Do you not eat it but wear it?", "hat", "apple hammer"),
+        ("Is it not just an animal but also a pet?", "dog", "tiger hammer"),
+        ("Is it not both an animal and a pet?", "tiger hammer", "dog"),
+        ("Is it not an animal or a plant?", "hammer", "rose dog"),
+        ("Is it an animal but not a mammal?", "eagle", "dog hammer"),
+        ("Is it not black and white?", "dog", "zebra"),
+        ("Is it anything but an animal?", "hammer", "dog"),
+        ("Is it everything but alive?", "hammer", "dog"),
+        ("Is it not neither alive nor edible?", "apple dog", "hammer"),
+    ],
+)
+def test_what_not_denies(question: str, yes: str, no: str) -> None:
+    assert [answer(question, name) for name in yes.split()] == ["yes"] * len(yes.split())
+    assert [answer(question, name) for name in no.split()] == ["no"] * len(no.split())
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Is it not an animal and a toy?", "Does it have no legs and wings?", "Does it lack fur and feathers?",
+     "Is it not big and heavy?", "Is it used for anything but cooking?"],
+)  # fmt: skip
+def test_whether_not_denies_one_or_both_is_not_known(question: str) -> None:
+    assert {answer(question, name) for name in WORLD.names} == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("question", "yes", "no"),
+    [
+        ("Is it taller than a car?", "elephant refrigerator bus", "car dog chair"),
+        ("Is it shorter than a car?", "dog chair", "elephant bus car"),
+        ("Is it taller than a bed?", "chair cow horse table", "mouse bed"),
+        ("Is it taller than a person?", "giraffe", "dog chair"),
+        ("Is it longer than a car?", "bus", "dog car"),
+        ("Does it weigh at most 10 pounds?", "spoon", "dog car"),
+        ("Does it weigh up to 10 pounds?", "spoon", "dog car"),
+        ("Does it weigh below 10 pounds?", "spoon", "dog car"),
+        ("Does it weigh above 10 pounds?", "dog car", "spoon"),
+        ("Does it weigh about 10 pounds?", "cat", "spoon car"),
+        ("Does it weigh between 1 and 100 pounds?", "cat", "spoon car"),
+        ("Does it weigh at least 10 pounds?", "dog car", "spoon"),
+        ("Does it weigh as much as a car?", "car whale", "spoon dog"),
+        ("Does it cost between $10 and $100?", "book", "car spoon"),
+        ("Is it a foot long or longer?", "car dog", "spoon"),
+        ("Is it about two feet tall?", "dog", "car spoon"),
+        ("Is it more than two and a half feet tall?", "car", "spoon"),
+        ("Is it between 5 and 10 inches long?", "spoon", "car"),
+        ("Is it an animal that is about 2 feet tall?", "dog", "ant car"),
+        ("Does it have half a dozen legs?", "ant", "dog spider"),
+        ("Does it have two dozen legs?", "", "ant dog"),
+        ("Does it have up to four legs?", "dog hammer", "ant"),
+        ("Does it have between two and four legs?", "dog eagle", "ant hammer"),
+        ("Does it have four or more legs?", "dog ant", "eagle"),
+    ],
+)
+def test_amounts(question: str, yes: str, no: str) -> None:
+    assert [answer(question, name) for name in yes.split()] == ["yes"] * len(yes.split())
+    assert [answer(question, name) for name in no.split()] == ["no"] * len(no.split())
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Is it several feet long?", "Is it two feet wide?", "Is it a foot wide?", "Does it weigh a few pounds?",
+     "Is it taller than a mattress?", "Does it have fewer than 3 buttons?"],
+)  # fmt: skip
+def test_an_amount_that_is_not_understood_is_not_known(question: str) -> None:
+    assert {answer(question, name) for name in WORLD.names} == {"unknown"}
+
+
+def test_a_number_of_other_things_narrows() -> None:
+    assert answer("Is it a game for two players?", "hammer") == "no"
+    assert answer("Does it have 12 buttons?", "dog") == "no"
+    assert answer("Does it walk on two feet?", "eagle") == "yes"
+
+
+@pytest.mark.parametrize(
     ("kind", "members"),
     [("bovine", ["cow"]), ("equine", ["horse", "zebra"]), ("melon", ["watermelon"]), ("waterfowl", ["duck"]),
      ("raptor", ["eagle", "owl"]), ("sweetener", ["honey", "sugar"]), ("keyboard instrument", ["piano"])],

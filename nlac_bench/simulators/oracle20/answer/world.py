@@ -9,6 +9,7 @@ import numpy as np
 from nlac_bench.simulators.oracle20.find.words import MAX_TOKENS, noun_key, tokens, word_set
 from nlac_bench.simulators.oracle20.know.features import Features, content, said_about
 from nlac_bench.simulators.oracle20.know.knowledge import KnowledgeBase, embedded
+from nlac_bench.simulators.oracle20.read.comparisons import states_amount
 from nlac_bench.simulators.oracle20.read.formula import (
     Atom,
     Attr,
@@ -239,6 +240,8 @@ class World:
 
     def _unlisted(self, text: str) -> Truth:
         """Answer a question that no attribute answers by the features of the objects."""
+        if states_amount(tuple(text.split())):
+            return np.zeros(len(self), dtype=np.int8)  # no feature is an amount
         value = self._answered.get(text)
         if value is None:
             if len(self._answered) >= 4096:

@@ -26,6 +26,8 @@ _INTENSIFIERS = frozenset(_DATA["lists"]["intensifiers"].split())
 _MEANT_WHEN_LAST = frozenset(("often", "regularly", "frequently"))
 """Adverbs that are part of the meaning at the end of a question: "do you use it often"."""
 
+_DENIALS = frozenset(("not", "n't", "no"))
+
 _CONTRACTIONS = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -41,6 +43,9 @@ _CONTRACTIONS = [
         (r"(\w)'s\b", r"\1"),
         (r"\b(bread|shoe)[ -]box", r"\1box"),
         (r"\b(?:t|tee)-shirt", "tshirt"),
+        (r"\bnot (?:only|just|merely|simply|solely) (.+?),? but (?:also )?", r"\1 and "),
+        (r"\b(it|is|be|this|that|object) (?:any|every|some)thing but (?!not\b)", r"\1 not "),
+        (r"thing but (?!not\b)", "thing except "),
     )
 ]
 _ADDS_NOTHING = re.compile(
@@ -112,6 +117,8 @@ def tokens(text: str) -> tuple[str, ...]:
             out.append("in")  # "inside a house"; at the end it is an adverb, as in "sit inside"
         elif token == "using" and not last and result[i + 1] != "it":
             out.append("with")  # "made using a hammer"
+        elif token == "but" and _DENIALS & set(out):
+            out.append("but")  # "not a tool but a toy"; elsewhere it is "and"
         else:
             out += _SAME.get(token, token).split()
         if len(out) > MAX_TOKENS:

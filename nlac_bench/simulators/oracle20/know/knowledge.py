@@ -39,7 +39,8 @@ class KnowledgeBase:
 
     ``cells`` is ``int8 [attributes, objects]`` of +1 and -1 (0, not known, occurs only in official data);
     the measures are ``float64 [objects]``, NaN if unknown, and then between ``bounds``. Bounds and counts of
-    parts are ``float64 [2, objects]``, the minimal and the maximal number. ``kinds`` maps a noun to the least
+    parts are ``float64 [2, objects]``, the minimal and the maximal number. ``references`` are other things:
+    rank, length, weight and height (NaN if unknown). ``kinds`` maps a noun to the least
     value of "is it a …" for each object, ``int8 [objects]``: what a kind above the object is, is no known no.
     """
 
@@ -53,7 +54,7 @@ class KnowledgeBase:
     counts: Mapping[str, np.ndarray]
     count_words: Mapping[tuple[str, ...], str]
     count_attributes: Mapping[str, str]
-    references: Mapping[tuple[str, ...], tuple[float, float, float]]
+    references: Mapping[tuple[str, ...], tuple[float, float, float, float]]
     foreign: frozenset[tuple[str, ...]]
     categories: tuple[frozenset[str], ...]
     sha256: str
@@ -117,8 +118,8 @@ def embedded() -> KnowledgeBase:
         counts=counts,
         count_words=count_words,
         count_attributes={part: entry["attribute"] for part, entry in numbers["counts"].items()},
-        references={phrase_key(k): (float(a), float(b), float(c))
-                    for k, (a, b, c) in numbers["references"].items()},
+        references={phrase_key(k): (float(a), float(b), float(c), float(d[0]) if d else float("nan"))
+                    for k, (a, b, c, *d) in numbers["references"].items()},
         kinds=_kinds(text["kinds.txt"], extension),
         foreign=frozenset(phrase_key(line) for line in _lines(text["other_things.txt"])),
         categories=tuple(frozenset(cs) for cs in own),

@@ -3,7 +3,8 @@
 from abc import ABC
 
 from nlac_bench.simulators.oracle20.read import clauses
-from nlac_bench.simulators.oracle20.read.core import Core, Words, negation
+from nlac_bench.simulators.oracle20.read.comparisons import is_unit, number
+from nlac_bench.simulators.oracle20.read.core import Core, Words
 from nlac_bench.simulators.oracle20.read.formula import (
     And,
     Attr,
@@ -32,8 +33,6 @@ class Being(Core, ABC):
             return Attr("person")
         if words[0] in ("about", "around", "roughly", "approximately") and words[1:4] == ("a", "size", "of"):
             words = words[1:]
-        if words[0] == "neither" and "nor" in words:
-            return negation(self.be(tuple("or" if w == "nor" else w for w in words[1:])))
         if words[0] in ("a", "its"):
             return self._with_article(words)
         if words[:2] == ("at", "least") and words[2:3] in (("partly",), ("partially",)):
@@ -84,6 +83,9 @@ class Being(Core, ABC):
         """Read "a dog", "the size of a dog", "a bright colour"."""
         if words[1:3] == ("size", "of"):
             return self.comparisons.same_size(words[3:])
+        amount = number(words)
+        if amount is not None and len(words) > amount[1] + 1 and is_unit(words[amount[1]]):
+            return self.comparisons.read(words)  # "a foot long" is not a foot
         if words[-1] in PROPERTY_NOUNS:
             inside = words[1:-1]
             formula = self.find("colour", inside) if words[-1] == "color" else self.adjective(inside)

@@ -185,7 +185,7 @@ _SUBJECT_PROPERTIES = word_set("color shape texture material surface outside ext
 
 
 def normal_form(words: Words) -> tuple[Words, bool]:
-    """Return the question without tag and polite phrases, and whether it asks for the negation.
+    """Return the question without tag and polite phrases, and whether a "not" was left out after the subject.
 
     The answer to "isn't it …" is that of "is it …"; "is it not …" literally asks for the negation. A tag ("it
     is alive, isn't it") does not negate the question.

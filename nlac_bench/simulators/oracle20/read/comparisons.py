@@ -1,7 +1,8 @@
 """Parses comparisons in questions: "bigger than a cat", "more than 10 pounds", "as tall as a person"."""
 
 import re
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from nlac_bench.simulators.oracle20.read.formula import (
 )
 
 Words: TypeAlias = tuple[str, ...]
+Sign: TypeAlias = Literal[">", "<", "=", ">=", "<="]
 
 _PRICE: dict[str, Comparison] = {"expensive": ">", "cheaper": "<", "costlier": ">", "pricier": ">",
                                 "cheap": "<",
@@ -57,12 +59,53 @@ _NUMBERS = {word: float(value) for value, word in enumerate(NUMBERS)} | {
     "twenty": 20.0, "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "hundred": 100.0, "thousand": 1000.0,
     "million": 1e6, "half": 0.5, "dozen": 12.0, "couple": 2.0, "single": 1.0, "fifteen": 15.0,
 }  # fmt: skip
+_WORDS_BEFORE: dict[Sign, str] = {
+    ">": "more than|greater than|over|above", "<": "less than|fewer than|under|below",
+    ">=": "at least|no less than|not less than|no fewer than",
+    "<=": "at most|up to|no more than|not more than",
+}  # fmt: skip
+_LEADS = [(tuple(lead.split()), sign) for sign, leads in _WORDS_BEFORE.items() for lead in leads.split("|")]
+"""Words before an amount and the direction that they state."""
+_LIMITS_AFTER: dict[str, Sign] = {
+    **dict.fromkeys(("more", "over", "above", "heavier", "longer", "taller", "larger", "higher"), ">="),
+    **dict.fromkeys(("less", "fewer", "under", "below", "lighter", "shorter", "smaller"), "<="),
+}
+"""Words after "or" and the direction that they state of the amount before it."""
+LIMITS = word_set("less fewer under below most up zero")
+"""Words that may state that a thing has only a few parts, or none."""
+_DIMENSIONS = word_set("tall long high heavy")
+
+
+def states_amount(words: Words) -> bool:
+    """Return whether ``words`` state a measure or a price ("about 2 feet", "a few dollars"), or end with a
+    number. In "on four feet" and "with two feet" the number is one of parts.
+    """
+    for i, word in enumerate(words):
+        if not _is_number(word) or words[i - 1 : i] in (("on",), ("with",)):
+            continue
+        rest = words[i + 1 :]
+        while rest and (_is_number(rest[0]) or rest[0] in ("or", "to", "and", "a", "of")):
+            rest = rest[1:]
+        if word[0] == "$" or (is_unit(rest[0]) if rest else i > 0 and words[-1] != "one"):
+            return True
+    return False
+
+
+def _is_number(word: str) -> bool:
+    return word in _NUMBERS or word in ("several", "few") or word[0] in "$0123456789"
+
+
+def is_unit(word: str) -> bool:
+    """Return whether ``word`` is a unit of length, weight or price."""
+    return any(noun_key(word) in units for _, units in _UNITS)
 
 
 def number(words: Words) -> tuple[float, int] | None:
     """Return the number at the start of ``words`` ("2", "two hundred", "a", "half a") and its word count."""
     value, used = None, 0
     for word in words:
+        if value is not None and words[used : used + 3] == ("and", "a", "half"):
+            return value + 0.5, used + 3
         if word in ("a", "of") and (value is not None or used == 0) and used < 3:
             used += 1
             if value is None and word == "a":
@@ -75,7 +118,7 @@ def number(words: Words) -> tuple[float, int] | None:
             value = float(plain)
         elif word in _NUMBERS:
             n = _NUMBERS[word]
-            value = n if value is None else value * n if n >= 100 else value + n
+            value = n if value is None else value * n if n >= 100 or word == "dozen" else value + n
         else:
             break
         used += 1
@@ -88,14 +131,12 @@ def quantity(words: Words) -> tuple[Measure, float] | None:
     if result is None:
         return None
     value, used = result
-    rest = tuple(noun_key(w) for w in words[used:])
+    rest = tuple(noun_key(w) for w in words[used:] if w not in ("in", "of"))
     if words[used - 1].startswith("$"):
         return ("price", value) if rest in ((), ("dollar",), ("usd",)) else None
-    if len(rest) == 2 and rest[1] in ("tall", "long", "high", "heavy", "wide", "weight", "length", "height"):
+    if len(rest) == 2 and rest[1] in ("tall", "long", "high", "heavy", "weight", "length", "height"):
         if rest[0] in _CM and rest[1] in ("tall", "high", "height"):
             return "height", value * _CM[rest[0]]
-        if rest[1] == "wide":
-            return None
         rest = rest[:1]
     if len(rest) != 1:
         return None
@@ -119,14 +160,13 @@ class Comparisons:
         for i, name in enumerate(kb.names):
             for key in map(phrase_key, (name, *kb.aliases[i])):
                 if not np.isnan(kb.size_rank[i]):
-                    self.yardsticks.setdefault(
-                        key, (kb.size_rank[i], kb.measures["length"][i], kb.measures["weight"][i])
-                    )
+                    lengths = kb.measures["length"][i], kb.measures["weight"][i], kb.measures["height"][i]
+                    self.yardsticks.setdefault(key, (kb.size_rank[i], *lengths))
                 if not np.isnan(kb.measures["price"][i]):
                     self.prices.setdefault(key, kb.measures["price"][i])
 
-    def yardstick(self, words: Words) -> tuple[float, float, float] | None:
-        """Return size rank, cm and kg of what ``words`` name ("a cat", "your hand", "the average person")."""
+    def yardstick(self, words: Words) -> tuple[float, float, float, float] | None:
+        """Return size rank, cm, kg and height in cm (NaN if not known) of what ``words`` name ("a cat")."""
         key = _bare(words)
         while key and key not in self.yardsticks and key[0] in _SIZE_ADJECTIVES:
             key = key[1:]
@@ -145,14 +185,10 @@ class Comparisons:
         if "than" in words:
             i = words.index("than")
             return self._than(words[:i], words[i + 1 :])
-        lead, rest = words[:1], words[1:]
-        if lead in (("over",), ("above",)):
-            return _amount(">", rest)
-        if lead in (("under",), ("below",)):
-            return _amount("<", rest)
-        if words[:2] in (("at", "least"), ("at", "most"), ("up", "to")):
-            return _amount(">" if words[1] == "least" else "<", words[2:])
-        if lead == ("as",) and "as" in rest:
+        if words[:1] != ("as",):
+            exact = about or words[0] != "a" or words[-1] in _DIMENSIONS  # "a foot" is a thing
+            return _directed(words, lambda sign, rest: _amount(sign or "=", rest) if sign or exact else None)
+        if "as" in words[1:]:
             i = words.index("as", 1)
             if words[-2:-1] == ("or",) and words[-1] in _COMPARATIVES:  # "as tall as a person or taller"
                 below = self._than((_COMPARATIVES[words[-1]],), words[i + 1 : -2])
@@ -182,35 +218,40 @@ class Comparisons:
 
     def weighs(self, words: Words) -> Formula | None:
         """Read what follows "does it weigh": "more than a person", "less than 2 kg", "10 pounds or more"."""
-        comparison, rest = _direction(words)
-        reference = self.yardstick(rest)
-        value = None if reference is None else reference[2]
-        return self._measured("weight", comparison, rest, value)
+
+        def compared(sign: Sign | None, rest: Words) -> Formula | None:
+            reference = self.yardstick(rest)
+            return self._measured("weight", sign, rest, None if reference is None else reference[2])
+
+        return _directed(_as_much(words), compared)
 
     def costs(self, words: Words) -> Formula | None:
         """Read what follows "does it cost": "more than $100", "less than a car"."""
-        comparison, rest = _direction(words)
-        return self._measured("price", comparison, rest, self.prices.get(_bare(rest)))
+
+        def compared(sign: Sign | None, rest: Words) -> Formula | None:
+            return self._measured("price", sign, rest, self.prices.get(_bare(rest)))
+
+        return _directed(_as_much(words), compared)
 
     def count(self, words: Words) -> Formula | None:
         """Read what follows "does it have": "four legs", "more than two wheels", "at least 6 strings"."""
-        comparison: Comparison = "="
-        shift = 0.0
-        if words[1:2] == ("than",) and words[0] in ("more", "less", "fewer"):
-            comparison, words = (">" if words[0] == "more" else "<"), words[2:]
-        elif words[:2] in (("at", "least"), ("at", "most")):
-            comparison, shift = (">", -0.5) if words[1] == "least" else ("<", 0.5)
-            words = words[2:]
-        elif words[1:3] in (("or", "more"), ("or", "less"), ("or", "fewer")):
-            comparison, shift = (">", -0.5) if words[2] == "more" else ("<", 0.5)
-            words = (words[0], *words[3:])
-        elif words[0] == "multiple":
-            comparison, words = ">", ("1", *words[1:])
-        elif words[0] == "over":
-            comparison, words = ">", words[1:]
-        result = number(words) if words and words[0] != "a" else None
+        if words[1:2] == ("or",) and words[2:3] and words[2] in _LIMITS_AFTER:  # "four or more legs"
+            words = (words[0], *words[3:], *words[1:3])
+        if words[0] == "multiple":
+            words = ("over", "1", *words[1:])
+        return _directed(words, self._counted)
+
+    def _counted(self, sign: Sign | None, words: Words) -> Formula | None:
+        result = number(words) if words and (words[0] != "a" or words[1:2] == ("dozen",)) else None
         part = None if result is None else self.parts.get(_bare(words[result[1] :]))
-        return None if result is None or part is None else Count(part, comparison, result[0] + shift)
+        if result is None or part is None:
+            return None
+        match sign:
+            case ">=":
+                return Count(part, ">", result[0] - 0.5)
+            case "<=":
+                return Count(part, "<", result[0] + 0.5)
+        return Count(part, sign or "=", result[0])
 
     def _than(self, head: Words, tail: Words, equal: bool = False) -> Formula | None:
         """Read a comparison; ``head`` is the adjective before "than" or the second "as", ``tail`` follows."""
@@ -244,42 +285,68 @@ class Comparisons:
                 bigger = BulkCompare(">", reference[0], reference[1])
                 return Or((compared, And((Unknown("at least"), bigger))))
             return compared
-        return Compare(measure, comparison, reference[2] if measure == "weight" else reference[1])
+        value = reference[{"length": 1, "weight": 2, "height": 3}[measure]]
+        return None if np.isnan(value) else Compare(measure, comparison, float(value))
 
     @staticmethod
-    def _measured(
-        measure: Measure, comparison: Comparison | None, rest: Words, value: float | None
-    ) -> Formula | None:
+    def _measured(measure: Measure, sign: Sign | None, rest: Words, value: float | None) -> Formula | None:
         """Compare ``measure`` with the quantity in ``rest``, else with ``value``."""
         amount = quantity(rest)
         if amount is not None:
-            value = amount[1] if amount[0] == measure else None
-        return None if comparison is None or value is None else Compare(measure, comparison, float(value))
+            sign, value = sign or "=", amount[1] if amount[0] == measure else None
+        return None if sign is None or value is None else _limited(measure, sign, float(value))
 
 
 def _bare(words: Words) -> Words:
     return tuple(noun_key(w) for w in words if w not in ("a", "its"))
 
 
-def _direction(words: Words) -> tuple[Comparison | None, Words]:
-    """Return the direction of "more than …", "under …", "… or less", and the remaining words."""
-    if words[1:2] == ("than",) and words[0] in ("more", "less"):
-        return ">" if words[0] == "more" else "<", words[2:]
-    if words[:1] in (("over",), ("under",)):
-        return ">" if words[0] == "over" else "<", words[1:]
-    if words[:2] == ("at", "least"):
-        return ">", words[2:]
-    if words[-2:] in (("or", "more"), ("or", "less")):
-        return ">" if words[-1] == "more" else "<", words[:-2]
+def _as_much(words: Words) -> Words:
+    """Return "at least a car" for "as much as a car"."""
     if words[:1] == ("as",) and "as" in words[1:]:
-        return ">", words[words.index("as", 1) + 1 :]
+        return ("at", "least", *words[words.index("as", 1) + 1 :])
+    return words
+
+
+def _direction(words: Words) -> tuple[Sign | None, Words]:
+    """Return the direction of "more than …", "under …", "… or less", and the remaining words."""
+    for lead, sign in _LEADS:
+        if words[: len(lead)] == lead:
+            return sign, words[len(lead) :]
+    if words[-2:-1] == ("or",) and words[-1] in _LIMITS_AFTER:
+        return _LIMITS_AFTER[words[-1]], words[:-2]
+    if len(words) > 1 and words[0] in _ABOUT:
+        stated, rest = _direction(words[1:])
+        return stated or (None if words[0] == "much" else "="), rest
     return None, words
 
 
-def _amount(comparison: Comparison, words: Words) -> Formula | None:
+def _directed(words: Words, read: Callable[[Sign | None, Words], Formula | None]) -> Formula | None:
+    """Read a direction and an amount, or both ends of "between 1 and 3 feet"."""
+    if words[:1] != ("between",) or "and" not in words:
+        return read(*_direction(words))
+    i = words.index("and")
+    low, high = words[1:i], words[i + 1 :]
+    least_number, most_number = number(low), number(high)
+    if least_number is not None and least_number[1] == len(low) and most_number is not None:
+        low += high[most_number[1] :]  # the unit
+    least, most = read(">=", low), read("<=", high)
+    return None if least is None or most is None else And((least, most))
+
+
+def _amount(sign: Sign, words: Words) -> Formula | None:
     """Compare with a quantity, whose unit determines the measure."""
     amount = quantity(words)
-    return None if amount is None else Compare(amount[0], comparison, amount[1])
+    return None if amount is None else _limited(amount[0], sign, amount[1])
+
+
+def _limited(measure: Measure, sign: Sign, value: float) -> Formula:
+    match sign:
+        case ">=":
+            return Not(Compare(measure, "<", value))
+        case "<=":
+            return Not(Compare(measure, ">", value))
+    return Compare(measure, sign, value)
 
 
 def _compare(

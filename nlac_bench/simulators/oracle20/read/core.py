@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeAlias
 
+from nlac_bench.simulators.oracle20.find.words import word_set
 from nlac_bench.simulators.oracle20.read.comparisons import Comparisons
 from nlac_bench.simulators.oracle20.read.formula import (
     And,
@@ -13,14 +14,28 @@ from nlac_bench.simulators.oracle20.read.formula import (
     Noun,
     Or,
     Role,
+    Unknown,
     conjunction,
+    unknown_words,
 )
-from nlac_bench.simulators.oracle20.read.function_words import NEGATIONS, PREPOSITIONS, VAGUE
+from nlac_bench.simulators.oracle20.read.function_words import (
+    BE,
+    DENIALS,
+    DETERMINERS,
+    MODALS,
+    NEGATIONS,
+    PREPOSITIONS,
+    VAGUE,
+)
 from nlac_bench.simulators.oracle20.read.lexicon import Lexicon
 
 Words: TypeAlias = tuple[str, ...]
 Reader: TypeAlias = Callable[[Words], Formula | None]
 """Reads a phrase, *all* of it, or returns None."""
+
+_JOINTS = ("and", "but", ",")
+_BEGINS_AGAIN = DENIALS | BE | MODALS | word_set("with has have that")
+"""Words with which a side of "and" begins that no "not" on the other side denies."""
 
 EVERYBODY = tuple(map(Attr, ("children", "adults", "women_wear", "men_wear", "everyone", "unisex")))
 """Attributes of what such people mainly use; an occupation's attribute is what the occupation needs."""
@@ -129,7 +144,7 @@ class Core(ABC):
         return None if formula is None else Role(formula)
 
     def once(self, name: str, words: Words, read: Reader) -> Formula | None:
-        """Return ``read(words)``, cached; a leading "not" is removed and negates the result.
+        """Return ``read(words)``, cached; a leading "not" or "neither" is removed and negates the result.
 
         A phrase whose reading depends on itself returns None.
         """
@@ -141,11 +156,46 @@ class Core(ABC):
             if self._calls > MAX_CALLS:
                 raise TooHardError
             self._memo[key] = None
-            if words[0] in NEGATIONS:
-                self._memo[key] = negation(self.once(name, words[1:], read))
+            if words[0] in NEGATIONS and words[1:2] in (("not",), ("n't",)):
+                self._memo[key] = None  # "that is not alive and not edible" is not "that is not not edible"
+            elif words[0] in NEGATIONS or (words[0] == "neither" and "nor" in words):
+                self._memo[key] = self.denied(words[1:], lambda rest: self.once(name, rest, read))
             else:
                 self._memo[key] = read(words)
         return self._memo[key]
+
+    def denied(self, words: Words, read: Reader) -> Formula | None:
+        """Read ``words`` that follow "not": "a dog or a cat", "a dog and not a cat", "a dog but a cat".
+
+        "Not" applies to all sides of an "or", and to the left side of "and not" and "but". Whether "not a
+        tool and a toy" denies one or both is not known, in contrast to "not both a tool and a toy".
+        """
+        if "neither" not in words:
+            words = tuple("or" if w == "nor" else w for w in words)
+        for i, word in enumerate(words):
+            right, contrast = words[i:], False
+            while right and right[0] in _JOINTS:
+                right, contrast = right[1:], contrast or right[0] == "but"
+            if i == 0 or word not in _JOINTS or not right:
+                continue
+            be = right[0] in BE and right[1:2] and right[1] in NEGATIONS
+            denies = be or right[0] == "no" or right[0] in NEGATIONS
+            inside = {"that", "with"} & set(words[:i]) and right[1:2] != ("a",)
+            if inside or not (denies or contrast):
+                continue  # "not a bird that swims but not flies"
+            left = read(words[:i])
+            alone = (read(right) or (read(right[1:]) if be else None)) if left is not None else None
+            pair = self._pair(words[:i], right, read, False) if left is not None else None
+            second = None if pair is None else pair[1]
+            if second is None or denies or right[0] in DETERMINERS or any(unknown_words(second)):
+                second = alone or second
+            if left is not None and second is not None:
+                return And((Not(left), second))
+        whole = read(words)
+        several = isinstance(whole, And | Or) and len(set(whole.parts)) > 1
+        if several and {"and", "but"} & set(words) and "both" not in words:
+            return Unknown(" ".join(("not", *words)))
+        return negation(whole)
 
     def find(self, role: str, words: Words) -> Formula | None:
         """Return the lexicon's entry of ``words``, also without "thing" and other words without meaning."""
@@ -179,18 +229,20 @@ class Core(ABC):
         read the right side by itself: "a small animal or insect" in contrast to "cut wood or paper".
         """
         for i, word in enumerate(words):
-            if word not in ("and", "or", ",", "nor") or i == 0:
+            if word not in (*_JOINTS, "or") or i == 0:
                 continue
             left, right, operator = words[:i], words[i + 1 :], word
-            while right and right[0] in ("and", "or", ","):
+            while right and right[0] in (*_JOINTS, "or"):
                 operator, right = right[0], right[1:]
-            listed = operator == "," and not {"and", "or"} & set(right)
+            listed = operator == "," and not {"and", "but", "or"} & set(right)
             if operator == ",":
                 operator = "or" if "or" in right else "and"
             if left[0] in ("either", "both"):
                 left = left[1:]
             if not left or not right:
                 continue
+            if DENIALS & set(left) and right[0] not in _BEGINS_AGAIN:
+                continue  # "not" may apply to the right side too; ``denied`` reads it
             pair = self._pair(left, right, read, alone_first)
             if pair is not None:
                 if listed and all(map(_names, pair)):
@@ -214,7 +266,8 @@ class Core(ABC):
             alone = read(right)
             if alone is not None and alone_first and not PREPOSITIONS & set(left):
                 return first, alone  # but "worn on the feet or legs" is "worn on the legs"
-            for k in range(len(left) - 1, 0, -1):  # "used in the kitchen or bathroom"
+            whole = next((k for k, word in enumerate(left) if word in DENIALS), len(left) - 1)
+            for k in range(whole, 0, -1):  # "used in the kitchen or bathroom"
                 second = read(left[:k] + right)
                 if second is not None:
                     return first, second

@@ -4,11 +4,13 @@ from abc import ABC
 
 from nlac_bench.simulators.oracle20.find.words import verb_key, word_set
 from nlac_bench.simulators.oracle20.read import clauses
-from nlac_bench.simulators.oracle20.read.core import EVERYBODY, Core, Reader, Words, negation
+from nlac_bench.simulators.oracle20.read.comparisons import LIMITS
+from nlac_bench.simulators.oracle20.read.core import EVERYBODY, Core, Reader, Words
 from nlac_bench.simulators.oracle20.read.formula import Const, Formula, Or, Unknown, conjunction
 from nlac_bench.simulators.oracle20.read.function_words import (
     ALLOWED,
     BE,
+    DENIALS,
     DETERMINERS,
     HURTING,
     KINDS_OF_GROUP,
@@ -100,7 +102,9 @@ class Doing(Core, ABC):
         if verb == "consist" and rest[0] in ("of", "in"):
             return self.material(rest[1:])
         if verb == "lack":
-            return negation(self.have(rest))
+            if rest[0] == "both":
+                rest = tuple("or" if w == "and" else w for w in rest[1:])
+            return self.denied(rest, self.have)
         if verb == "weigh":
             return self.comparisons.weighs(rest)
         if verb == "cost":
@@ -122,7 +126,7 @@ class Doing(Core, ABC):
         if verb not in TO_NEED:
             return None
         if rest[0] == "without":
-            return negation(self.power(rest[1:]))
+            return self.denied(rest[1:], self.power)
         power = rest[1:] if rest[0] in ("on", "by", "with", "off", "using") else rest
         for k in range(1, len(power) - 1):  # "… to work" does not change the meaning
             if power[k] == "to" and set(map(verb_key, power[k + 1 :])) <= TO_WORK:
@@ -158,7 +162,7 @@ class Doing(Core, ABC):
 
     def _have(self, words: Words) -> Formula | None:
         if words[0] == "no":
-            return negation(self.have(words[1:]))
+            return self.denied(words[1:], self.have)
         if words[:4] == ("thing", "to", "do", "with"):
             return self.topic(words[4:])
         formula = self.comparisons.count(words) or self.find("have", words)
@@ -178,7 +182,8 @@ class Doing(Core, ABC):
         if words[-1] in SENSED_NOUNS:
             formula = self.adjective(tuple(w for w in words[:-1] if w not in DETERMINERS))
         formula = formula or self.joined(words, self.have)
-        if formula is None and self.partial and len(plain) > 1:  # "a long trunk" is at least a trunk
+        vague = self.partial and len(plain) > 1 and not (DENIALS | LIMITS) & set(plain)
+        if formula is None and vague:  # "a long trunk" is at least a trunk
             part = self.find("have", plain[-1:])
             formula = None if part is None else conjunction(part, Unknown(" ".join(plain[:-1])))
         return formula

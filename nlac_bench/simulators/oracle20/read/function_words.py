@@ -6,6 +6,11 @@ BE = word_set("is are was were be been am")
 MODALS = word_set("can could would will may might must should shall do does did")
 DETERMINERS = word_set("a its")
 NEGATIONS = word_set("not n't non")
+DENIALS = word_set("not n't no neither nor without lack lacks")
+TURNS = word_set(
+    "or and , not n't no without than but except neither nor rather instead only fake as like roughly"
+)
+"""Words that negate what follows them, or add an alternative to it."""
 PREPOSITIONS = word_set(
     """in on at near around under outside along above below over through across during beside from to behind
     by inside"""

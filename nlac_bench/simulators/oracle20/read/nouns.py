@@ -4,7 +4,8 @@ from abc import ABC
 
 from nlac_bench.simulators.oracle20.find.words import noun_key, verb_key, word_set
 from nlac_bench.simulators.oracle20.read import clauses
-from nlac_bench.simulators.oracle20.read.core import EVERYBODY, Core, Words, negation
+from nlac_bench.simulators.oracle20.read.comparisons import is_unit, states_amount
+from nlac_bench.simulators.oracle20.read.core import EVERYBODY, Core, Words
 from nlac_bench.simulators.oracle20.read.formula import (
     Attr,
     Const,
@@ -26,16 +27,15 @@ from nlac_bench.simulators.oracle20.read.function_words import (
     PREPOSITIONS,
     RELATED,
     THINGS,
+    TURNS,
     USED,
     VAGUE,
 )
 
 _COMPLEMENT_STARTS = word_set("that with without used made for to in on at you from by found kept worn")
-_TURNS = word_set(
-    "or and , not n't no without than but except neither nor rather instead only fake as like roughly"
-)
 _TOO_GENERAL = GENERIC | word_set("device gadget machine accessory supply tool instrument container unit")
-_EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"))
+_EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"),
+               ("but", "not"))  # fmt: skip
 _NO_MODIFIERS = PREPOSITIONS | word_set("of out with without by for than as that")
 _SMALL = (Attr("small"), Attr("tiny"))
 _NEVER_HIDDEN = (Attr("person"), Attr("abstract"))
@@ -111,14 +111,16 @@ class Nouns(Core, ABC):
 
         Returns None if a word could negate the noun or add an alternative to it.
         """
-        if _TURNS & set(words) or words[-1] in _TOO_GENERAL:
+        if TURNS & set(words) or words[-1] in _TOO_GENERAL:
             return None
         for k in range(1, len(words)):
             if words[k] in _COMPLEMENT_STARTS:
+                if is_unit(words[k - 1]) or is_unit(words[-1]):
+                    return None  # "a foot in diameter" is no foot, and "that is two feet" may go on
                 head = self._narrowed(words[:k])
                 return None if head is None else conjunction(head, Unknown(" ".join(words[k:])))
         for k in range(1, len(words)):
-            if (_NO_MODIFIERS | DETERMINERS) & set(words[: k + 1]):
+            if (_NO_MODIFIERS | DETERMINERS) & set(words[: k + 1]) or states_amount(words[: k + 1]):
                 break  # "named after a tiger" is no tiger
             head = self._plain_noun(words[k:])
             if head is not None and head != Const(True):
@@ -185,7 +187,7 @@ class Nouns(Core, ABC):
 
     def _post(self, words: Words) -> Formula | None:
         first, rest = words[0], words[1:]
-        if first in (",", "and"):
+        if first in (",", "and", "but"):
             return self.post(rest)
         if first == "that":
             return self.relative(rest)
@@ -207,7 +209,7 @@ class Nouns(Core, ABC):
             case "with":
                 return self.have(rest)
             case "without":
-                return negation(self.have(rest))
+                return self.denied(rest, self.have)
             case "of" | "from":
                 return self.material(rest) or self.place(rest)
             case "for":

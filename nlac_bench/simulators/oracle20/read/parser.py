@@ -10,8 +10,8 @@ from nlac_bench.simulators.oracle20.find.words import MAX_TOKENS, word_set
 from nlac_bench.simulators.oracle20.know.knowledge import KnowledgeBase
 from nlac_bench.simulators.oracle20.read import clauses
 from nlac_bench.simulators.oracle20.read.being import Being
-from nlac_bench.simulators.oracle20.read.comparisons import Comparisons
-from nlac_bench.simulators.oracle20.read.core import TooHardError, Words, negation
+from nlac_bench.simulators.oracle20.read.comparisons import Comparisons, states_amount
+from nlac_bench.simulators.oracle20.read.core import TooHardError, Words
 from nlac_bench.simulators.oracle20.read.doing import Doing
 from nlac_bench.simulators.oracle20.read.formula import And, Formula, Not, Or, Unknown
 from nlac_bench.simulators.oracle20.read.function_words import BE, MODALS
@@ -63,6 +63,12 @@ class _Reading(Nouns, Being, Purposes, Doing):
         if joined is not None:
             return joined
         words, negated = clauses.normal_form(words)
+        if negated:
+            return self.denied(words[2:], lambda rest: self._affirmed((*words[:2], *rest)))
+        return self._affirmed(words)
+
+    def _affirmed(self, words: Words) -> Formula | None:
+        """Read a question in its normal form."""
         formula = self._contrast(words) if "rather" in words else self.clause(words)
         if formula is None and "or" in words:
             # One side of an "or" is understood, which is sufficient for a yes but not for a no.
@@ -70,7 +76,7 @@ class _Reading(Nouns, Being, Purposes, Doing):
             side = self.clause(words[:last])
             if side is not None and self.bare(words[last + 1 :]) is None:
                 formula = Or((side, Unknown(" ".join(words[last + 1 :]))))
-        return negation(formula) if negated else formula
+        return formula
 
     def beginning(self, words: Words) -> Formula | None:
         """Read a question whose last phrase is not understood: "would you wear it to the beach".
@@ -81,6 +87,8 @@ class _Reading(Nouns, Being, Purposes, Doing):
         if _NOT_NARROWING & set(words):
             return None
         for k in reversed(range(3, len(words))):
+            if states_amount(words[k:]):
+                return None
             if "it" in words[k:] and not {"it", "its", "you", "there"} & set(words[:k]):
                 continue
             if words[k] in _ADJUNCTS or words[k : k + 2] == ("to", "a"):
@@ -92,13 +100,13 @@ class _Reading(Nouns, Being, Purposes, Doing):
     def _clauses(self, words: Words) -> Formula | None:
         """Read two questions in one: "is it soft, and do you find it in the bedroom"."""
         for i in range(2, len(words) - 3):
-            if words[i] not in ("and", "or") or words[i + 1] not in BE | AUXILIARIES:
+            if words[i] not in ("and", "but", "or") or words[i + 1] not in BE | AUXILIARIES:
                 continue
             if words[i + 2] not in ("it", "you", "its", "there") or words[0] not in BE | AUXILIARIES:
                 continue
             left, right = self.question(words[:i]), self.question(words[i + 1 :])
             if left is not None and right is not None:
-                return (And if words[i] == "and" else Or)((left, right))
+                return (Or if words[i] == "or" else And)((left, right))
         return None
 
     def _bracketed(self, words: Words) -> Formula | None:
