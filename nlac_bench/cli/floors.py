@@ -44,9 +44,9 @@ def floors(
 ) -> None:
     """Play environments with the oracle and with agents that use no model; print their success.
 
-    The agent 'constant' repeats the best single action on the training split. The
-    agent 'transfer', with τ-bench's tools, hands over to a human at once. The agent
-    'copy', for mathematics, answers with an expression of the statement;
+    The agent 'constant' repeats the best single action on the training split.
+    The agent 'transfer', with τ-bench's tools, hands over to a human at once. The
+    agent 'copy', for mathematics, answers with an expression of the statement;
     'copied_numbers' and 'copied_gold_forms' in --json are its success with parts
     without an operator and with parts that are the gold answer as it is written.
 
