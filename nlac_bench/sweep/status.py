@@ -7,7 +7,7 @@ removed when the run is started again.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -113,7 +113,8 @@ def cell_status(sweep: Sweep, cell: Cell, out: Path) -> Status:
     own = status_of(cell.folder(out))
     if own.state != "not started":
         return own
-    tuning = [t for t in (*sweep.tuning(), *further_tuning(sweep, out)) if t.method == cell.method]
+    alone = replace(sweep, methods=(cell.method,))  # the metrics of other methods are not read
+    tuning = (*alone.tuning(), *further_tuning(alone, out))
     needed = {f"tuning at rate {t.lr:g}": t.folder(out) for t in tuning}
     needed["run of the untrained model"] = base_folder(out, cell.env, cell.seed)
     for name, folder in needed.items():
