@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nlac_bench.envs.shop_worlds.procedures import KINDS
 from nlac_bench.envs.shop_worlds.worlds import procedures_of
@@ -27,7 +27,6 @@ from workshop.worlds_corpus import procedures_by_words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-_NAMED = re.compile(r"\bright: ([^;\n]*)")
 GUESSING = 0.25
 
 
@@ -41,9 +40,12 @@ class Named:
     right: int
 
 
-def named(world: int, text: str | None) -> bool | None:
-    """Return whether ``text`` names a procedure that ``world`` requires; None if it names none."""
-    match = _NAMED.search(text or "")
+def named(world: int, text: str | None, part: Literal["right", "by"] = "right") -> bool | None:
+    """Return whether ``text`` names a procedure that ``world`` requires; None if it names none.
+
+    The part ``right`` is the procedure that the critic believes in, ``by`` the one that the agent follows.
+    """
+    match = re.search(rf"\b{part}: ([^;\n]*)", text or "")
     words = "" if match is None else match[1].strip()
     for kind in KINDS:
         procedure = procedures_by_words(kind).get(words)

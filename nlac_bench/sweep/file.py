@@ -36,7 +36,9 @@ class Tuning(Settings):
         description="seed of the tuning runs; must differ from the compared seeds",
     )  # fmt: skip
     env: str | None = Field(None, description="environment of the tuning runs; default: the first in [seeds]")
-    budget: str | None = Field(None, description="budget of the tuning runs; default: that of [train]")
+    train: dict[str, Any] = Field(
+        {}, description="training settings of the tuning runs that differ, such as the budget"
+    )
 
     @field_validator("lr")
     @classmethod
@@ -46,6 +48,13 @@ class Tuning(Settings):
                 f"tuning.lr = {rates}: two rates are the same in six digits; remove one of them"
             )
         return rates
+
+    @field_validator("train")
+    @classmethod
+    def _without_rate(cls, train: dict[str, Any]) -> dict[str, Any]:
+        if "lr" in train:
+            raise ConfigError("tuning.train.lr: the rates that are tried are those of tuning.lr; remove it")
+        return train
 
 
 class SweepFile(Settings):
@@ -148,7 +157,7 @@ class SweepFile(Settings):
             learning_rates=tuple(self.tuning.lr),
             tuning_seed=self.tuning.seed,
             tuning_env=self.tuning_env,
-            tuning_budget=self.tuning.budget,
+            tuning_train=self.tuning.train,
         )
 
 
@@ -181,7 +190,7 @@ def check_sweep(sweep: Sweep) -> None:
         ConfigError: a run cannot start; the message names its method or environment.
     """
     for method in sweep.methods:
-        for lr in sweep.learning_rates or (None,):
+        for lr in (None, *sweep.learning_rates):
             cell = Cell(method, sweep.tuning_env, sweep.tuning_seed, lr)
             try:
                 named_agents.method(sweep.algorithm(method)).config(sweep.settings(cell, lr)["train"])

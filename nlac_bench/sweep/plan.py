@@ -34,7 +34,8 @@ class Sweep:
         learning_rates: rates to try, and one beyond (``further_tuning``). Each method takes the rate whose
             best validation is highest; if there are no rates, nothing is tuned.
         tuning_seed, tuning_env: seed and environment of the tuning runs.
-        tuning_budget: budget of the tuning runs; None uses that of ``train``.
+        tuning_train: training settings of the tuning runs that replace those of ``train`` and
+            ``method_train``.
         counts: number of seeds by (environment, method), from the first on, where not all are wanted.
     """
 
@@ -48,7 +49,7 @@ class Sweep:
     learning_rates: tuple[float, ...] = ()
     tuning_seed: int = 100
     tuning_env: str = ""
-    tuning_budget: str | None = None
+    tuning_train: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def seeds_of(self, env: str, method: str) -> tuple[int, ...]:
@@ -91,8 +92,7 @@ class Sweep:
         run = {**self.run, "env": cell.env, "agent": agent, "seed": cell.seed, "train": train}
         if cell.lr is not None:
             run["limit"] = 1  # tuning uses only validation tasks, so one test task is enough
-            if self.tuning_budget is not None:
-                train["budget"] = self.tuning_budget
+            train.update(self.tuning_train)
         return run
 
 

@@ -112,8 +112,9 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned = Sweep(
-        ("nlac", "ppo"), {"a": (0,)}, learning_rates=(1e-4, 1e-5), tuning_env="a", tuning_budget="steps=9"
-    )
+        ("nlac", "ppo"), {"a": (0,)}, train={"budget": "steps=18"}, learning_rates=(1e-4, 1e-5),
+        tuning_env="a", tuning_train={"budget": "steps=9", "test_freq": 3},
+    )  # fmt: skip
     assert len(list(planned.tuning())) == 4
     scores = {
         "nlac-lr0.0001": 0.3, "nlac-lr1e-05": 0.3, "nlac-lr1e-06": 0.2, "ppo-lr0.0001": 0.5,
@@ -123,11 +124,11 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
     monkeypatch.setattr(sweeps, "best_validation", lambda folder: scores[folder.name])
     assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": 1e-5, "ppo": 1e-3}
     settings = planned.settings(Cell("ppo", "a", 0), 1e-4)
-    assert settings["train"] == {"lr": 1e-4} and settings["agent"] == "ppo"
+    assert settings["train"] == {"lr": 1e-4, "budget": "steps=18"} and settings["agent"] == "ppo"
     assert "limit" not in settings
     tried = planned.settings(Cell("ppo", "a", 100, lr=1e-4), 1e-4)
     assert tried["limit"] == 1, "tuning plays no test tasks"
-    assert tried["train"] == {"lr": 1e-4, "budget": "steps=9"}
+    assert tried["train"] == {"lr": 1e-4, "budget": "steps=9", "test_freq": 3}
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,11 @@ def test_one_rate_beyond_a_best_rate_on_the_edge_is_tried(
             "methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nseed = 'x'",
             "tuning.seed must be a whole number, got 'x'",
         ),
-        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nbudget = 3", "tuning.budget must be text"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\ntrain = 3", "tuning.train must be"),
+        (
+            "methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\ntrain = {lr = 1.0}",
+            "tried are those of tuning.lr",
+        ),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[variants]\nppo = 'nlac'", "needs a name of its own"),
         ("methods = ['x']\n[seeds]\na = [0]\n[variants]\n'x/y' = 'nlac'", "needs a name of its own"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[variants]\nx = 'nlac'", "no run uses it"),
@@ -222,7 +227,11 @@ GOOD = "methods = ['nlac', 'rft']\n[seeds]\ntau_retail = [0]\n[run]\nmodel = 'ti
         (GOOD.replace("tau_retail", "tau_reta"), "no environment is named 'tau_reta'"),
         (GOOD + "[transfer]\nnowhere = 'tau_retail'", "no environment is named 'nowhere'"),
         (GOOD + "[tuning]\nlr = [1e-4]\nenv = 'nowhere'", "no environment is named 'nowhere'"),
-        (GOOD + "[tuning]\nlr = [1e-4]\nbudget = 'lots'", "budget 'lots' is invalid"),
+        (GOOD + "[tuning]\nlr = [1e-4]\ntrain = {budget = 'lots'}", "budget 'lots' is invalid"),
+        (
+            GOOD + "[train]\nbudget = 'lots'\n[tuning]\nlr = [1e-4]\ntrain = {budget = 'steps=1'}",
+            "budget 'lots' is invalid",
+        ),
         (GOOD + "[tuning]\nlr = [1e-4, -1e-4]", "train.lr must be above 0, got -0.0001"),
         (GOOD + "[train]\nlearning_rate = 1", "nlac: unknown training setting 'learning_rate'"),
         (GOOD + "[methods_train.rft]\nmicro_rows = 0", "rft: train.micro_rows must be at least 1"),
