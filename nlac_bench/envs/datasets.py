@@ -48,11 +48,13 @@ class DatasetSpec:
     source: str
     note: str = ""
     bring: bool = False
-    """Whether this project cannot download the files, so that ``nlac-bench data fetch`` needs ``--from``."""
+    """Whether this project can download no file, so that ``nlac-bench data fetch`` needs ``--from``."""
+    rest: str = ""
+    """What this project cannot download, if it can download the other files."""
 
     @property
     def fetch(self) -> str:
-        """The command that gets the files."""
+        """The command that gets the files, without the ``rest``."""
         return f"nlac-bench data fetch {self.name}" + (" --from FOLDER" if self.bring else "")
 
 
@@ -66,8 +68,8 @@ DATASETS: Mapping[str, DatasetSpec] = {
             title="MATH-500 and the 12,000 training problems",
             licence="MIT as published (Hendrycks et al. 2021, OpenAI 2023); contested, see docs/data.md",
             source="openai/prm800k and hendrycks/math",
-            note="not redistributed by this project; pass a folder with the files as --from",
-            bring=True,
+            note="MATH-500 is fetched from prm800k; for training problems, pass a folder with both as --from",
+            rest="the training problems",
         ),
         DatasetSpec(
             name="tau",
@@ -127,10 +129,11 @@ def official_folder(name: str) -> Path:
     for root in roots:
         if (root / spec.folder).is_dir():
             return root / spec.folder
+    rest = f" (with --from FOLDER for {spec.rest})" if spec.rest else ""
     looked = ", ".join(str(root / spec.folder) for root in roots)
     raise MissingDataError(
         f"the official data set {name!r} was not found (looked for {looked})",
-        f"run `{spec.fetch}`, or set NLAC_BENCH_DATA to the folder that contains {spec.folder}/",
+        f"run `{spec.fetch}`{rest}, or set NLAC_BENCH_DATA to the folder that contains {spec.folder}/",
     )
 
 

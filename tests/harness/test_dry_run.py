@@ -23,6 +23,12 @@ from nlac_bench.harness.runs.stored_settings import read_config
 
 PAPER = Path(__file__).parents[2] / "configs" / "paper"
 SERVER = "http://127.0.0.1:9/v1"
+FETCHED = {
+    "tau_retail": "data fetch tau`",
+    "math500_hard": "data fetch math` (with --from FOLDER for the training problems)",
+    "twenty_questions": "data fetch twenty_questions --from FOLDER`",
+}
+"""The command for the official data, by the environment of a configuration."""
 
 
 def config(**settings: Any) -> RunConfig:
@@ -52,7 +58,7 @@ def test_the_papers_configurations_are_estimated_on_an_empty_machine(path: Path)
     said = [each["what"] for each in found["missing"]]
     assert any("weights of Q" in what for what in said) and any("official data" in what for what in said)
     assert any("plays the user" in what for what in said) == path.name.startswith("tau")
-    fetched = "data fetch tau`" if path.name.startswith("tau") else " --from FOLDER`"
+    (fetched,) = (text for name, text in FETCHED.items() if path.name.startswith(name))
     assert any(fetched in each["fix"] for each in found["missing"])
     assert all(each["fix"] and each["fix"] not in each["what"] for each in found["missing"])
     shown = estimate.estimate_of(settings).to_text()

@@ -111,7 +111,7 @@ class RunConfig(Settings):
         first=True,
     )
     concurrency: int = _option(
-        16, "Number of episodes played at the same time; 64 with an embedded model.", ge=1
+        16, "Number of episodes played at the same time; 64 a process with an embedded model.", ge=1
     )
     model: str | None = _option(
         None, "A Hugging Face id or folder, or a model's name on a server.", first=True
@@ -170,8 +170,8 @@ class RunConfig(Settings):
     max_tokens: int = _option(1024, "Maximum length of a reply in tokens.", ge=1)
     refine: int | None = _option(
         None,
-        "At test time, criticise and refine each action N times before it is played; for prompted and "
-        "trained agents.",
+        "At test time, criticise and refine each action at most N times before it is played; for prompted "
+        "and trained agents.",
         ge=1,
     )
     best_of: int | None = _option(
