@@ -8,6 +8,8 @@ ALPHA = 0.05
 UNDECIDED: Verdict = "not distinguishable"
 NOTHING_LEARNED = "nothing was learned"
 """Replaces ``UNDECIDED`` where all gradients of a training were 0."""
+ONE_SEED = "one seed: no verdict"
+"""Stands for a verdict where a single training seed is compared."""
 
 
 def decided(p_value: float, low: float, high: float) -> Verdict:

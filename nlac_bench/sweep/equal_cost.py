@@ -6,13 +6,12 @@ from typing import get_args
 
 from nlac_bench.learner.config import BudgetUnit
 from nlac_bench.stats.estimates import Estimate
-from nlac_bench.stats.tables import number, render_table
+from nlac_bench.stats.tables import render_table
 from nlac_bench.training.costs import CostComparison, Matched, RunCost
 from nlac_bench.training.curve import AXES
 from nlac_bench.training.progress import SPENT_FIELD
 
 SHARES = (0.25, 0.5, 1.0)
-CAVEAT = "95 % intervals over seeds and validation episodes, not corrected for their number"
 
 
 @dataclass(frozen=True)
@@ -22,12 +21,16 @@ class EqualCost:
     Runs that ended early do not set the smallest total, since their last validation holds at any higher cost.
 
     ``by_method`` has one ``Matched`` for each share, whose side A is ``against``, by the method of side B.
+    ``absent`` are the methods that have no finished run in common with ``against``, or no validations.
+    ``seeds`` is the largest number of seeds of a row.
     """
 
     kind: BudgetUnit
     against: str
     smallest: float
     by_method: dict[str, list[Matched]]
+    absent: tuple[str, ...] = ()
+    seeds: int = 1
 
     def to_json(self) -> dict[str, object]:
         """Return the object of ``comparison.json``; it has no verdicts, which many intervals do not allow."""
@@ -35,7 +38,7 @@ class EqualCost:
             name: [{k: v for k, v in each.to_json().items() if k != "verdict"} for each in row]
             for name, row in self.by_method.items()
         }
-        return {"kind": self.kind, "smallest": self.smallest, "matched": matched}
+        return {"kind": self.kind, "smallest": self.smallest, "matched": matched, "absent": self.absent}
 
     def to_text(self) -> str:
         """Return a table with a row for each method and two columns for each share."""
@@ -43,16 +46,20 @@ class EqualCost:
         header = [f"validated within … {name}"]
         for share in SHARES:
             header += [f"{share * self.smallest:,.0f}", f"{self.against} − method"]
-        own = [{each.a for each in column} for column in zip(*self.by_method.values(), strict=True)]
-        lines = [[self.against, *(cell for a in own for cell in (number(*a) if len(a) == 1 else "–", ""))]]
+        own = [{each.texts()[0] for each in column} for column in zip(*self.by_method.values(), strict=True)]
+        lines = [
+            [self.against, *(cell for a in own for cell in (a.copy().pop() if len(a) == 1 else "–", ""))]
+        ]
         for method, row in self.by_method.items():
-            cells = (
-                (number(each.b), Estimate(each.a - each.b, each.low, each.high).to_text(sign=True))
-                for each in row
-            )
+            cells = ((each.texts()[1], _difference(each)) for each in row)
             lines.append([method, *(cell for pair in cells for cell in pair)])
-        seeds = f"; – for {self.against}: each row compares the seeds that both methods have finished"
-        notes = CAVEAT + ("" if all(len(a) == 1 for a in own) else seeds)
+        lines += [[method, *["–"] * (len(header) - 1)] for method in self.absent]
+        over = "seeds and validation episodes" if self.seeds > 1 else "validation episodes of one seed"
+        notes = f"95 % intervals over {over}, not corrected for their number"
+        if any(max(each.untrained) for row in self.by_method.values() for each in row):
+            notes += "; untrained: no other validation cost so little"
+        if any(len(a) > 1 for a in own):
+            notes += f"; – for {self.against}: each row compares the seeds that both methods have finished"
         return f"{render_table(header, lines)}\n{notes}"
 
 
@@ -60,7 +67,7 @@ def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> l
     """Return the comparison for each kind of cost.
 
     A kind of which all runs spent the same is left out, since their tests are at equal cost. Nothing is
-    returned while a method has no finished run, or if all runs ended early.
+    returned if no method can be compared, or if all runs ended early.
 
     Args:
         compared: the costs of ``against`` and of each other method, by the name of the other one.
@@ -68,14 +75,25 @@ def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> l
     pairs = {method: costs for method, costs in compared.items() if costs is not None}
     runs = [run for costs in pairs.values() for side in costs.sides for run in side]
     found = []
-    for kind in get_args(BudgetUnit) if pairs and len(pairs) == len(compared) else ():
-        spent = [_spent(run, kind) for run in runs if not run.ended_early]
-        smallest = min(spent, default=0.0)
+    for kind in get_args(BudgetUnit):
+        smallest = min((_spent(run, kind) for run in runs if not run.ended_early), default=0.0)
+        if not smallest or len({_spent(run, kind) for run in runs}) == 1:
+            continue
         rows = {m: [costs.at(kind, share * smallest) for share in SHARES] for m, costs in pairs.items()}
-        matched = {method: [each for each in row if each is not None] for method, row in rows.items()}
-        if smallest < max(spent, default=0.0) and all(len(row) == len(SHARES) for row in matched.values()):
-            found.append(EqualCost(kind, against, smallest, matched))
+        matched = {
+            m: whole for m, row in rows.items() if len(whole := [each for each in row if each]) == len(row)
+        }
+        if matched:
+            absent = tuple(method for method in compared if method not in matched)
+            seeds = max(len(pairs[method].a) for method in matched)
+            found.append(EqualCost(kind, against, smallest, matched, absent, seeds))
     return found
+
+
+def _difference(matched: Matched) -> str:
+    if matched.low is None:
+        return "not measured"
+    return Estimate(matched.a - matched.b, matched.low, matched.high).to_text(sign=True)
 
 
 def _spent(run: RunCost, kind: BudgetUnit) -> float:

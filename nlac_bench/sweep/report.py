@@ -14,7 +14,7 @@ from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.seed_errors import FEWEST_SEEDS, approximate_note
 from nlac_bench.stats.sequential import GROUP, Decision
 from nlac_bench.stats.tables import number, p_text, render_table
-from nlac_bench.stats.verdicts import worded
+from nlac_bench.stats.verdicts import ONE_SEED, worded
 from nlac_bench.sweep.curves import draw
 from nlac_bench.sweep.equal_cost import EqualCost, equal_cost
 from nlac_bench.sweep.plan import Sweep, best_validation, chosen_rates, done, further_tuning
@@ -134,7 +134,7 @@ def _env_section(
         render_table(*_episode_table(here, list(results.bases[env].values()))),
     ]
     notes = "".join(f"\n{note}\n" for note in _notes(here, results.bases[env]))
-    notes += _list(note for row in here if row.costs is not None for note in row.costs.notes())
+    notes += _list(note for row in here if row.costs is not None for note in row.costs.notes(verdict=False))
     left = [row.count for row in here] + [results.count(env, BASE)]
     parts = [f"{count.method}: {count}" for count in left if count.reason is not None]
     floors = results.floor_statuses.get(env, {})
@@ -200,6 +200,7 @@ def _cost_table(here: Sequence[MethodRow], against: str) -> tuple[list[str], lis
         "cost, mean over seeds",
         *AXES.values(),
         "tested at step",
+        "change at the last validation",
         f"steps for {against} to validate as well",
     ]
     lines = []
@@ -207,8 +208,16 @@ def _cost_table(here: Sequence[MethodRow], against: str) -> tuple[list[str], lis
         steps = " ".join("–" if step is None else str(step) for step in row.steps_to_best.values())
         chosen = " ".join(map(str, row.chosen_steps.values()))
         costs = [f"{row.cost[label]:,.0f}" if row.cost else "–" for label in AXES.values()]
-        lines.append([row.method, *costs, chosen or "–", steps])
+        lines.append([row.method, *costs, chosen or "–", _last_change(row), steps])
     return header, lines
+
+
+def _last_change(row: MethodRow) -> str:
+    """Return the mean change of the last validation, and how many seeds still rise."""
+    changes = list(row.last_change.values())
+    if not changes:
+        return "–"
+    return f"{number(mean_of(changes), sign=True)} ({sum(x > 0 for x in changes)}/{len(changes)} up)"
 
 
 def _budget_table(here: Sequence[MethodRow]) -> tuple[list[str], list[list[str]]]:
@@ -245,7 +254,7 @@ def _episode_table(
 
 def _notes(here: Sequence[MethodRow], bases: Mapping[int, MeasuredRun]) -> list[str]:
     notes = []
-    if any(row.count.finished == 1 for row in here):
+    if any(each is not None and each.verdict == ONE_SEED for row in here for each in (row.gain, row.versus)):
         notes.append("One seed compares two checkpoints, not two algorithms.")
     if len({frozenset(bases), *(frozenset(row.chosen_steps) for row in here if row.chosen_steps)}) > 1:
         notes.append(
@@ -264,10 +273,9 @@ def _row_json(row: MethodRow, results: Results) -> dict[str, object]:
         "floors": floors, "episodes": row.counts and row.counts.to_json(),
         "gain": row.gain.to_json(), "cost": row.cost, "chosen_steps": row.chosen_steps,
         "generated": row.generated, "budget": row.budget and row.budget.to_json(),
-        "cost_notes": [] if row.costs is None else row.costs.notes(),
-        "matched_cost": (matched := row.costs and row.costs.matched()) and matched.to_json(),
+        "cost_notes": [] if row.costs is None else row.costs.notes(verdict=False),
         "versus": row.versus and row.versus.to_json(), "p_holm": row.p_holm,
-        "steps_to_best": row.steps_to_best,
+        "steps_to_best": row.steps_to_best, "last_change": row.last_change,
         "status": {seed: vars(status) for seed, status in statuses.items()},
     }  # fmt: skip
 

@@ -48,6 +48,13 @@ class Played:
         return success_of_planned(self.chosen)
 
     @property
+    def last_change(self) -> float | None:
+        """The success of the last validation minus that of the one before; None with fewer than two."""
+        if len(self.validations) < 2:
+            return None
+        return success_of_planned(self.validations[-1]) - success_of_planned(self.validations[-2])
+
+    @property
     def chosen_step(self) -> int:
         """The gradient steps of the tested checkpoint; 0 if no validation was better than the first."""
         return int(self.chosen["gradient_steps_total"])

@@ -14,7 +14,7 @@ from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
 from nlac_bench.stats.seed_errors import is_approximate
 from nlac_bench.stats.sequential import Decision
 from nlac_bench.stats.significance import holm
-from nlac_bench.stats.verdicts import ALPHA, NOTHING_LEARNED, UNDECIDED
+from nlac_bench.stats.verdicts import ALPHA, NOTHING_LEARNED, ONE_SEED, UNDECIDED
 from nlac_bench.sweep.plan import Sweep
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.status import CellCount, one_line
@@ -26,7 +26,8 @@ from nlac_bench.training.curve import AXES
 class Difference:
     """A − B with a 95 % interval: over seeds and tasks if both sides have two seeds, otherwise over tasks.
 
-    The estimate has no value if the two could not be compared; ``why_not`` is the reason.
+    One seed compares two checkpoints, so there is no test and the verdict is ``ONE_SEED``. The estimate has
+    no value if the two could not be compared; ``why_not`` is the reason.
     """
 
     estimate: Estimate
@@ -63,6 +64,8 @@ class MethodRow:
     versus: Difference | None
     """The reference method (``against``) minus this one; the verdict is that after Holm's correction."""
     p_holm: float | None
+    last_change: dict[int, float]
+    """Success of the last validation of each seed, minus that of the one before."""
     steps_to_best: dict[int, int | None]
     """Gradient steps at which the reference method's validation first reached this method's best, by common
     seed; None if it never did."""
@@ -123,6 +126,7 @@ def rows(
                 chosen_steps={seed: run.chosen_step for seed, run in runs.items()},
                 versus=versus,
                 p_holm=p_holm,
+                last_change={s: change for s, run in runs.items() if (change := run.last_change) is not None},
                 steps_to_best={} if method == against else steps_to_best(leader, runs),
                 counts=total(list(measured.values())) if measured else None,
                 generated=mean_by_role([run.spent.generated for run in runs.values()]),
@@ -139,7 +143,8 @@ def compared_costs(
     """Return the costs of the seeds that both methods have; None without any."""
     common = [seed for seed in a if seed in b]
     first, second = ([runs[seed].spent for seed in common] for runs in (a, b))
-    return CostComparison(first, second, (name_a, name_b)) if common else None
+    worlds = all(runs[seed].measured.world is not None for seed in common for runs in (a, b))
+    return CostComparison(first, second, (name_a, name_b), paired=worlds) if common else None
 
 
 def nothing_learned(result: Difference) -> Difference:
@@ -193,7 +198,9 @@ def difference(
             sides = ([runs[seed] for seed in common] for runs in (a, b))
             result = compare_algorithms(*sides, tasks="common", comparisons=comparisons)
         else:
-            result = compare(a[common[0]], b[common[0]], tasks="common", comparisons=comparisons)
+            result = compare(a[common[0]], b[common[0]], tasks="common")
+            interval = Estimate.with_interval(result.difference, result.interval)
+            return Difference(interval, None, ONE_SEED)
     except NotComparableError as error:
         return _not_measured(str(error))
     estimate = Estimate.with_interval(result.difference, result.interval)
@@ -219,12 +226,12 @@ def pairs(
     """Return ``against`` minus each other method on ``env``, with p-values and verdicts after Holm's
     correction.
 
-    The p-value is None where the two could not be compared; such a pair does not count in the correction.
+    The correction is for all planned pairs. The p-value is None where there is no test.
     """
     runs = {method: results.measured(env, method) for method in sweep.methods}
     leader = runs.pop(against)
     items = {method: difference(leader, other, len(runs)) for method, other in runs.items()}
-    adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in items.values()])
+    adjusted = holm([1.0 if d.p_value is None else d.p_value for d in items.values()])
     return {
         method: (d, None) if d.p_value is None else (d if p < ALPHA else replace(d, verdict=UNDECIDED), p)
         for (method, d), p in zip(items.items(), adjusted, strict=True)

@@ -11,10 +11,11 @@ from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.learner.config import Budget, BudgetUnit
 from nlac_bench.stats.distributions import Z95, t_quantile
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.stats.outcomes import Outcomes
 from nlac_bench.stats.tables import number, render_table
-from nlac_bench.stats.verdicts import Verdict, decided, worded
+from nlac_bench.stats.verdicts import UNDECIDED, Verdict, decided, worded
 from nlac_bench.training.curve import AXES, rows_of
 from nlac_bench.training.progress import SPENT_FIELD, has_signal
 
@@ -140,22 +141,34 @@ def learning_tokens(generated: Mapping[str, float]) -> dict[str, float]:
 class Matched:
     """Validation success of two sides at equal cost: the last validation that cost no more than ``at``.
 
-    ``low`` and ``high`` are the 95 % interval of the difference: the wider of that of two independent
-    proportions (Newcombe 1998, method 10), which disregards that both played the same tasks, and Welch's over
-    the seeds, to which a side with one seed adds no variance. It is not corrected for several comparisons.
+    ``untrained`` is on each side the share of runs of which that is the validation of the untrained model,
+    because no other one cost so little. ``low`` and ``high`` are the 95 % interval of the difference, None if
+    that is all runs of a side: the wider of that of two independent proportions (Newcombe 1998, method 10),
+    which disregards that both played the same tasks, and that over the seeds: Student's t of the differences
+    if the seeds are paired, else Welch's, to which a side with one seed adds no variance. It is not corrected
+    for several comparisons.
     """
 
     kind: str
     at: float
     a: float
     b: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    untrained: tuple[float, float] = (0.0, 0.0)
 
     @property
     def verdict(self) -> Verdict:
-        """Which side is better: decided only if the interval excludes 0."""
-        return decided(0.0, self.low, self.high)
+        """Which side is better: decided only if there is an interval and it excludes 0."""
+        return UNDECIDED if self.low is None or self.high is None else decided(0.0, self.low, self.high)
+
+    def texts(self) -> tuple[str, str]:
+        """Return each side's success, with a remark where it is that of the untrained model."""
+        first, second = (
+            number(success) + {0.0: "", 1.0: " (untrained)"}.get(share, " (in part untrained)")
+            for success, share in zip((self.a, self.b), self.untrained, strict=True)
+        )
+        return first, second
 
     def to_json(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""
@@ -164,11 +177,15 @@ class Matched:
 
 @dataclass(frozen=True)
 class CostComparison:
-    """The mean costs of the runs (the seeds) of two sides, which texts call by ``names``."""
+    """The mean costs of the runs (the seeds) of two sides, which texts call by ``names``.
+
+    ``paired`` is whether the runs at the same place played the same world and are compared with each other.
+    """
 
     a: Sequence[RunCost]
     b: Sequence[RunCost]
     names: tuple[str, str] = ("A", "B")
+    paired: bool = False
 
     @property
     def spent(self) -> tuple[float, float] | None:
@@ -190,14 +207,17 @@ class CostComparison:
         return self.spent is not None and max(self.spent) > (1 + UNEQUAL) * min(self.spent)
 
     def matched(self) -> Matched | None:
-        """Return the validations at equal cost; None if the costs are equal or not comparable."""
+        """Return the validations at equal cost; None if the costs are equal or not comparable, or if a run
+        ended early, whose success holds at any higher cost."""
         if not self.unequal or self.spent is None or (budget := self.a[0].budget) is None:
+            return None
+        if any(each.ended_early for side in self.sides for each in side):
             return None
         return self.at(budget.kind, min(self.spent))
 
     def at(self, kind: BudgetUnit, most: float) -> Matched | None:
         """Return the last validations that cost at most ``most``; None if a run has none."""
-        rates, bounds, by_seed = [], [], []
+        rates, bounds, by_seed, untrained = [], [], [], []
         for side in self.sides:
             reached = [[v for v in each.validations if v[SPENT_FIELD[kind]] <= most] for each in side]
             if not all(reached):
@@ -209,12 +229,15 @@ class CostComparison:
             rate = sum(row["success"] * row.get("tasks", 0) for row in last) / tasks
             rates.append(rate)
             by_seed.append([float(row["success"]) for row in last])
+            untrained.append(float(np.mean([not row["gradient_steps_total"] for row in last])))
             bounds.append([float(x) for x in wilson_bounds(np.asarray(rate), tasks, Z95)])
         (a, b), ((low_a, high_a), (low_b, high_b)) = rates, bounds
-        half = _welch_half_width(*by_seed)
+        if max(untrained) == 1:
+            return Matched(kind, most, a, b, None, None, (untrained[0], untrained[1]))
+        half = (_paired_half_width if self.paired else _welch_half_width)(*by_seed)
         low = max(-1.0, a - b - max(half, float(np.hypot(a - low_a, high_b - b))))
         high = min(1.0, a - b + max(half, float(np.hypot(high_a - a, b - low_b))))
-        return Matched(kind, most, a, b, low, high)
+        return Matched(kind, most, a, b, low, high, (untrained[0], untrained[1]))
 
     def to_json(self) -> dict[str, object]:
         """Return the fields ``costs`` and ``matched_cost`` of the object that ``--json`` prints."""
@@ -255,8 +278,13 @@ class CostComparison:
             items[f"  {by} {role}"] = [[tokens(x).get(role, 0) for x in side] for side in self.sides]
         return items
 
-    def notes(self) -> list[str]:
-        """Return sentences on unequal costs, and on sides whose training had no gradient."""
+    def notes(self, verdict: bool = True) -> list[str]:
+        """Return sentences on unequal costs, and on sides whose training had no gradient.
+
+        Args:
+            verdict: whether to say which side is better at equal cost; that is not corrected, so it does not
+                belong beside those of other pairs.
+        """
         lines = [
             f"{name} learned nothing: all gradients were 0, so its result is that of the untrained model"
             for name, side in zip(self.names, self.sides, strict=True)
@@ -272,16 +300,21 @@ class CostComparison:
         name_a, name_b = self.names
         more, less, ratio = (name_a, name_b, a / b) if a > b else (name_b, name_a, b / a if a else np.inf)
         lines.append(f"warning: {more} spent {ratio - 1:.0%} more {kind} than {less}")
-        if (matched := self.matched()) is None:
+        early = [
+            n for n, side in zip(self.names, self.sides, strict=True) if any(x.ended_early for x in side)
+        ]
+        if early:
+            lines += [f"{name} ended early, so its success holds at any higher cost" for name in early]
+        elif (matched := self.matched()) is None:
             lines.append("no validation of both sides is at equal cost")
-            return lines
-        lines.append(
-            f"at {matched.at:,.0f} {kind} (validation): {name_a} {number(matched.a)}, "
-            f"{name_b} {number(matched.b)}, {name_a} − {name_b} = "
-            f"{number(matched.a - matched.b, sign=True)} "
-            f"[{number(matched.low, sign=True)}, {number(matched.high, sign=True)}]: "
-            f"{worded(matched.verdict, f'{name_a} better', f'{name_b} better')}"
-        )
+        else:
+            first, second = matched.texts()
+            difference = Estimate(matched.a - matched.b, matched.low, matched.high).to_text(sign=True)
+            better = worded(matched.verdict, f"{name_a} better", f"{name_b} better")
+            lines.append(
+                f"at {matched.at:,.0f} {kind} (validation): {name_a} {first}, {name_b} {second}, "
+                f"{name_a} − {name_b} = {difference}" + (f": {better}" if verdict else "")
+            )
         return lines
 
 
@@ -310,6 +343,14 @@ def _welch_half_width(first: Sequence[float], second: Sequence[float]) -> float:
         return 0.0
     df = error**2 / sum(variance**2 / free for variance, free in errors)
     return t_quantile(0.975, df) * float(np.sqrt(error))
+
+
+def _paired_half_width(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return half the width of Student's 95 % interval of the mean difference of paired values; 0 for one
+    pair."""
+    differences_N = np.subtract(first, second)
+    n = len(differences_N)
+    return t_quantile(0.975, n - 1) * float(differences_N.std(ddof=1)) / n**0.5 if n > 1 else 0.0
 
 
 def _mean(side: Sequence[RunCost]) -> dict[str, object]:

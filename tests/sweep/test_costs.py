@@ -42,10 +42,11 @@ def test_costs_stand_beside_the_differences_of_a_sweep(tmp_path: Path) -> None:
         "spent": 34_858,
         "overshoot": 22_858,
     }
-    # At 12,000 tokens ppo has only the validation before training.
-    matched = rows["ppo"]["matched_cost"]
-    assert (matched["at"], matched["a"], matched["b"]) == (12_000, 0.9, 0.5)
-    assert rows["rft"]["matched_cost"] is None and rows["nlac"]["cost_notes"] == []
+    equal = (
+        "- at 12,000 generated tokens (validation): nlac 0.900, ppo 0.500 (untrained), nlac − ppo = +0.400\n"
+    )
+    assert equal in text and rows["ppo"]["cost_notes"][-1] == equal.strip("- \n")
+    assert rows["rft"]["cost_notes"] == rows["nlac"]["cost_notes"] == []
     shown = next(each for each in sweep_report(tmp_path).sections if each.id == "cost")
     assert any("ppo spent 190% more generated tokens than nlac" in note for note in shown.notes)
     (table,) = [each.table for each in shown.tables if each.name == "training_cost"]

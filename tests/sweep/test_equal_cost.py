@@ -49,15 +49,28 @@ def test_the_last_validations_within_each_share_are_compared() -> None:
         (0.25, 0.375),
     ]
     assert "not corrected for their number" in tokens.to_text() and "verdict" not in str(tokens.to_json())
-    assert "validated within … generated tokens" in tokens.to_text() and "0.375" in tokens.to_text()
+    assert "validated within … generated tokens" in tokens.to_text()
+    assert "0.375" in tokens.to_text() and "0.500 (in part untrained)" in steps.to_text()
+    unmeasured = [line.split()[0] for line in tokens.to_text().splitlines() if "not measured" in line]
+    assert unmeasured == ["ppo"], "nlac is at its start"
+    assert "over seeds and validation episodes" in tokens.to_text()
     assert tokens.to_json()["smallest"] == 1000
 
 
 @pytest.mark.parametrize(
     "other", [None, CostComparison(NLAC, [run(1500, 1000, (300, 500, 0.5))], ("nlac", "x"))]
 )
-def test_nothing_is_compared_without_a_validation_in_time(other: CostComparison | None) -> None:
-    assert equal_cost({"ppo": CostComparison(NLAC, PPO), "x": other}, "nlac") == []
+def test_a_method_without_a_validation_in_time_is_said_to_be_absent(other: CostComparison | None) -> None:
+    steps, _ = equal_cost({"ppo": CostComparison(NLAC, PPO), "x": other}, "nlac")
+    assert list(steps.by_method) == ["ppo"] and steps.absent == ("x",) and steps.to_json()["absent"] == ("x",)
+    row = next(line.split() for line in steps.to_text().splitlines() if line.startswith("x "))
+    assert row == ["x", *["–"] * 6]
+    assert equal_cost({"x": other}, "nlac") == []
+
+
+def test_one_seed_has_an_interval_over_episodes_only() -> None:
+    (steps, *_) = equal_cost({"ppo": CostComparison(NLAC[:1], PPO[:1])}, "nlac")
+    assert "over validation episodes of one seed" in steps.to_text()
 
 
 def test_kinds_of_which_all_spent_the_same_are_left_out() -> None:
@@ -75,7 +88,7 @@ def test_the_success_of_against_is_left_out_where_the_rows_compare_different_see
     assert row == ["nlac", "–", "–", "–"], "the two rows compare 0.625 and 0.5 with half of the steps"
     assert "seeds that both methods have finished" in steps.to_text()
     row = next(line.split() for line in tokens.to_text().splitlines() if line.startswith("nlac "))
-    assert row == ["nlac", "0.250", "0.250", "0.250"] and "both methods" not in tokens.to_text()
+    assert row == ["nlac", *["0.250", "(untrained)"] * 3] and "both methods" not in tokens.to_text()
 
 
 def test_a_run_that_ended_early_keeps_its_last_success_and_does_not_shorten_the_comparison() -> None:
@@ -88,3 +101,5 @@ def test_a_run_that_ended_early_keeps_its_last_success_and_does_not_shorten_the_
     assert (steps.smallest, tokens.smallest) == (1000, 1000)
     assert [each.b for each in steps.by_method["drlc"]] == [0.125] * 3
     assert equal_cost({"drlc": CostComparison([ended], [ended], ("nlac", "drlc"))}, "nlac") == []
+    steps, tokens = equal_cost({"drlc": CostComparison(NLAC[:1], [ended], ("nlac", "drlc"))}, "nlac")
+    assert (steps.smallest, tokens.smallest) == (1200, 8000), "the only whole run sets the costs"

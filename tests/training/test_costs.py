@@ -1,10 +1,11 @@
 """What runs cost, and training runs compared at equal cost."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind, ttest_rel
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from nlac_bench.learner.config import BudgetUnit
@@ -13,7 +14,9 @@ from nlac_bench.training.progress import has_signal
 
 
 def validation(tokens: int, success: float, tasks: int = 40) -> dict[str, Any]:
-    return {"tokens": tokens, "env_steps": tokens // 40, "success": success, "tasks": tasks}
+    """A validation; the one that cost nothing is that of the untrained model."""
+    costs = {"gradient_steps_total": tokens, "env_steps": tokens // 40, "tokens": tokens}
+    return {**costs, "success": success, "tasks": tasks}
 
 
 def trained(
@@ -61,7 +64,7 @@ def test_a_small_difference_at_equal_cost_is_not_called() -> None:
 
 def test_seeds_are_averaged_and_their_validations_pooled() -> None:
     first = [trained(12_000, validation(0, 0.1), validation(12_000, s)) for s in (0.5, 0.7)]
-    second = [trained(20_000, validation(0, 0.1)), trained(20_200, validation(0, 0.3))]
+    second = [trained(20_000, validation(40, 0.1)), trained(20_200, validation(40, 0.3))]
     matched = CostComparison(first, second).matched()
     assert matched is not None and matched.at == 12_000
     assert (matched.a, matched.b) == pytest.approx((0.6, 0.2))
@@ -69,9 +72,59 @@ def test_seeds_are_averaged_and_their_validations_pooled() -> None:
     assert (matched.low, matched.high) == pytest.approx((welch.low, min(1.0, welch.high)))
 
 
+def test_worlds_are_compared_with_each_other() -> None:
+    """A constant gain in worlds of different difficulty has the interval of the episodes only."""
+    starts = (0.3, 0.1, 0.5)
+    first = [trained(12_000, validation(12_000, s + 0.2)) for s in starts]
+    second = [trained(20_000, validation(40, s)) for s in starts]
+    paired, unpaired = (CostComparison(first, second, paired=each).matched() for each in (True, False))
+    assert paired is not None and unpaired is not None
+    episodes = confint_proportions_2indep(60, 120, 36, 120, method="newcomb", compare="diff")
+    assert (paired.low, paired.high) == pytest.approx(episodes) and paired.verdict == "A better"
+    assert unpaired.verdict == "not distinguishable"
+    uneven = [trained(12_000, validation(12_000, s)) for s in (0.9, 0.1, 0.8)]
+    matched = CostComparison(uneven, second, paired=True).matched()
+    student = ttest_rel([0.9, 0.1, 0.8], starts).confidence_interval()
+    assert matched is not None
+    assert (matched.low, matched.high) == pytest.approx((student.low, min(1.0, student.high)))
+
+
+def test_what_was_not_validated_in_time_is_said_to_be_untrained() -> None:
+    early, late = validation(40, 0.3), validation(19_000, 0.9)
+    measured = trained(12_000, validation(0, 0.1), early)
+    both = CostComparison([measured, measured], [trained(20_000, validation(0, 0.2), late)] * 2)
+    matched = both.matched()
+    assert matched is not None and matched.untrained == (0, 1)
+    assert (matched.a, matched.b, matched.low, matched.verdict) == (0.3, 0.2, None, "not distinguishable")
+    assert matched.texts() == ("0.300", "0.200 (untrained)")
+    assert both.notes()[-1].endswith("A 0.300, B 0.200 (untrained), A − B = +0.100: not distinguishable")
+    some = [trained(20_000, validation(0, 0.2), late), trained(20_000, validation(0, 0.2), early)]
+    matched = CostComparison([measured, measured], some).matched()
+    assert matched is not None and matched.low is not None and matched.untrained == (0, 0.5)
+    assert matched.texts()[1] == "0.250 (in part untrained)"
+
+
+def test_the_success_of_a_run_that_ended_early_is_not_compared_at_its_small_cost() -> None:
+    ended = replace(trained(12_000, validation(0, 0.1), validation(12_000, 0.0)), ended_early=True)
+    both = CostComparison([trained(20_000, validation(0, 0.1), validation(11_000, 0.6))], [ended])
+    assert both.matched() is None
+    assert both.notes() == [
+        "warning: A spent 67% more generated tokens than B",
+        "B ended early, so its success holds at any higher cost",
+    ]
+
+
+def test_verdicts_can_be_left_out() -> None:
+    both = CostComparison(
+        [trained(12_000, validation(11_000, 0.9))], [trained(20_000, validation(9_000, 0.1))]
+    )
+    assert both.notes()[-1].endswith("]: A better")
+    assert both.notes(verdict=False)[-1] == both.notes()[-1].removesuffix(": A better")
+
+
 def test_seeds_that_hardly_differ_do_not_make_an_interval_narrower_than_that_of_the_episodes() -> None:
     first = [trained(12_000, validation(0, 0.1), validation(12_000, s)) for s in (0.6, 0.6)]
-    second = [trained(20_000, validation(0, 0.2)), trained(20_200, validation(0, 0.2))]
+    second = [trained(20_000, validation(40, 0.2)), trained(20_200, validation(40, 0.2))]
     matched = CostComparison(first, second).matched()
     assert matched is not None
     episodes = confint_proportions_2indep(48, 80, 16, 80, method="newcomb", compare="diff")
@@ -86,7 +139,7 @@ def test_equal_algorithms_whose_seeds_differ_are_seldom_told_apart() -> None:
         rates = 1 / (1 + np.exp(-rng.normal(0, 0.6, size=6)))
         seen = rng.binomial(64, rates) / 64
         first, second = (
-            [trained(cost, validation(0, s, tasks=64)) for s in part]
+            [trained(cost, validation(5, s, tasks=64)) for s in part]
             for cost, part in ((10, seen[:3]), (20, seen[3:]))
         )
         matched = CostComparison(first, second).matched()

@@ -135,7 +135,7 @@ def cost_notes(board: Board, names: Mapping[str, str]) -> list[str]:
         as_sentence(f"{names[pair.a]} and {names[pair.b]}: {note}")
         for pair, both in _compared(board, names)
         if pair.tested and both.spent is not None  # other pairs have no budgets to compare
-        for note in both.notes()
+        for note in both.notes(verdict=False)
     ]
 
 

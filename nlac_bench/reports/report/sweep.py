@@ -22,7 +22,7 @@ from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.reports.report.verdicts import setting
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.tables import number, p_text
-from nlac_bench.stats.verdicts import NOTHING_LEARNED, worded
+from nlac_bench.stats.verdicts import NOTHING_LEARNED, ONE_SEED, worded
 from nlac_bench.training.curve import AXES
 from nlac_bench.training.untrained import BASE
 
@@ -138,7 +138,11 @@ def _pairs_section(sweep: StoredSweep) -> Section:
                     difference.why_not or worded(difference.verdict, f"{a} better", f"{b} better"),
                 ))  # fmt: skip
     header = ("environment", "difference", "mean", "95 % low", "95 % high", "p (Holm)", "verdict")
-    table = NumbersTable("pairs", "Gains and differences, over seeds and tasks", Table(header, tuple(rows)))
+    table = NumbersTable(
+        "pairs",
+        "Gains and differences, over tasks and, if there are several, seeds",
+        Table(header, tuple(rows)),
+    )
     return Section("pairs", "Pairs", tables=(table,))
 
 
@@ -229,6 +233,8 @@ def _verdict(sweep: StoredSweep, env: str) -> str:
     if leader is None or leader.success is None:
         return f"On {env}, {sweep.against} has no result, so nothing is compared with it."
     parts = [f"On {env}, {sweep.against} has a success of {number(leader.success)}{_gain(leader)}."]
+    if any(row.finished < len(row.seeds) for row in rows.values()):
+        parts.insert(0, "Not all runs are finished, so what follows is preliminary.")
     kinds: dict[str, list[str]] = {}
     not_compared = "It could not be compared with"
     for row in rows.values():
@@ -244,13 +250,15 @@ _VERDICTS = {
     "B better": "It is worse than",
     "not distinguishable": "It cannot be told apart from",
     NOTHING_LEARNED: "It cannot be told apart from the following, which learned nothing:",
+    ONE_SEED: "One seed compares two checkpoints, so there is no verdict on",
 }
 
 
 def _gain(row: StoredRow) -> str:
     if row.gain.mean is None:
         return ""
-    words = worded(row.gain.verdict, "better than", "worse than", "not told apart from")
+    otherwise = "one seed against" if row.gain.verdict == ONE_SEED else "not told apart from"
+    words = worded(row.gain.verdict, "better than", "worse than", otherwise)
     return f", {words} the untrained model ({number(row.gain.mean, sign=True)})"
 
 
