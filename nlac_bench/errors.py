@@ -1,5 +1,8 @@
 """The package's exception classes. Each message names the offending value and says how to fix it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class NlacBenchError(Exception):
     """Base class of all errors that this package raises; the CLI prints no traceback for them."""
@@ -24,8 +27,18 @@ class EnvInfraError(NlacBenchError):
     """The infrastructure around a task failed (a model server is down, the grader does not work).
 
     This is not the agent's fault, so an episode that ends with this error is not scored 0: it is recorded
-    as an infrastructure error and has to be played again.
+    as an infrastructure error and has to be played again. ``spent`` has the ``Usage`` by role of the model
+    calls that were paid for and whose results are lost with it.
     """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.spent: dict[str, Any] = {}
+
+    def charge(self, usage: Mapping[Any, Any]) -> None:
+        """Add the ``Usage`` of each role to ``spent``."""
+        for role, more in usage.items():
+            self.spent[role] = self.spent[role] + more if role in self.spent else more
 
 
 class DataError(NlacBenchError):

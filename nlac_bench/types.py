@@ -73,6 +73,7 @@ class ContentFilterError(EnvInfraError):
         super().__init__(f"a content filter stopped the reply of the model that plays the {role!r} role")
         self.role = role
         self.usage = usage
+        self.charge({role: usage})
 
 
 @dataclass(slots=True)

@@ -131,9 +131,11 @@ class Resources(Generic[C]):
     def beginning(self, episode: Episode) -> Info:
         """Return what ``reset`` tells the policy in ``episode``, which was read from a file; see ``Episode``.
 
-        A task that the environments do not have gets the beginning of another one.
+        A task that the environments do not have gets the beginning of another one. No user takes part, since
+        a model that plays one would be asked, and paid, for a message that nobody reads.
         """
         env = self.env_of(episode.task_id)
+        env.repeat_user()
         known = {"task_id": episode.task_id} if episode.task_id in env.task_ids else None
         _, info = env.reset(seed=episode.seed, options=known)
         return beginning_of(info)

@@ -27,7 +27,7 @@ from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.styles import with_forms
 from nlac_bench.agents.roles.transition import State
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, derive_seed
 from nlac_bench.rollout.meter import UsageMeter
@@ -123,14 +123,18 @@ class _Actor:
         greedy = replace(agent.policy.sampling, temperature=0.0)
         seed = derive_seed(self._seed, "roles", len(state.messages))
         speaking = Speaking(meter, agent.roles, greedy, greedy, seed, 1, ComparingSpeaker)
-        if not complete:  # it is played like that of the policy alone, or ends the episode
-            turn = policy.play(policy.read(samples[0]), samples[0])
-        elif agent.refine:
-            turn = await self._refined(speaking, state, complete[0])
-        else:
-            turn = await self._best(meter, speaking, state, complete)
-        turn.usage = sum((sample.usage for sample in samples), Usage())
-        turn.other_usage = {role: usage for (_, role), usage in meter.usage.items()}
+        proposing = sum((sample.usage for sample in samples), Usage())
+        try:
+            if not complete:  # it is played like that of the policy alone, or ends the episode
+                turn = policy.play(policy.read(samples[0]), samples[0])
+            elif agent.refine:
+                turn = await self._refined(speaking, state, complete[0])
+            else:
+                turn = await self._best(meter, speaking, state, complete)
+        except EnvInfraError as error:
+            error.charge({"policy": proposing, **_by_role(meter)})
+            raise
+        turn.usage, turn.other_usage = proposing, _by_role(meter)
         return turn
 
     async def _refined(self, speaking: Speaking, state: State, sample: Sample) -> Turn:
@@ -168,6 +172,10 @@ class _Actor:
         turn = self._policy.play(actions[chosen], first[actions[chosen]])
         turn.info["composition"] = {"candidates": actions, "chosen": chosen}
         return turn
+
+
+def _by_role(meter: UsageMeter) -> dict[Role, Usage]:
+    return {role: usage for (_, role), usage in meter.usage.items()}
 
 
 async def read(speaker: Speaker, state: State, action: str) -> tuple[list[str], Critique | None]:

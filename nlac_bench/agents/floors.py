@@ -166,7 +166,7 @@ def cannot_play(name: str, env: TextEnv, make_train_env: Callable[[], TextEnv]) 
         case "constant":
             try:
                 train_env = make_train_env()
-            except NlacBenchError as error:
+            except (NlacBenchError, TypeError, ValueError) as error:
                 return str(error)
             candidates = check_actions(train_env.constant_actions(), train_env.name)
             return None if candidates else "its constant_actions() is empty"

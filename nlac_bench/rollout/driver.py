@@ -14,7 +14,6 @@ from nlac_bench.envs.returned import check_info, check_observation, check_step
 from nlac_bench.errors import SIGNALS, EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact
 from nlac_bench.rollout.agent import Agent, begun
-from nlac_bench.rollout.engines.engine import EngineError
 from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.rollout.limits import PlayLimits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
@@ -222,14 +221,13 @@ class Driver:
         except ContentFilterError as stopped:
             if player is not None:
                 self._free.append(player)
-            self.spent.add(episode, stopped.role, bounded(stopped.usage, f"environment {spec.env}"))
+            self._charge(episode, stopped)
             _stop_by_filter(episode, stopped.role)
             return _timed(episode, began)
         except EnvInfraError as error:
             if player is not None:
                 self._free.append(player)
-            if isinstance(error, EngineError) and error.usage != Usage():
-                self.spent.add(episode, error.role, bounded(error.usage, f"environment {spec.env}"))
+            self._charge(episode, error)
             fault: BaseException = error
         except NlacBenchError:
             raise
@@ -259,6 +257,12 @@ class Driver:
             timed_out=(kind == "infra" and isinstance(fault, TimeoutError))
             or getattr(fault, "kind", None) == "timeout",
         )  # fmt: skip
+
+    def _charge(self, episode: Episode, error: EnvInfraError) -> None:
+        """Count what was paid for before ``error``."""
+        for role, usage in error.spent.items():
+            if usage != Usage():
+                self.spent.add(episode, role, bounded(usage, f"environment {episode.env}"))
 
     async def _play_turns(self, spec: EpisodeSpec, player: Stepper, episode: Episode) -> None:
         observation, info = await player.reset(spec.seed, spec.task_id)

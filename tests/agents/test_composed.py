@@ -24,7 +24,7 @@ from nlac_bench.learner.action_heads import ActionHeads
 from nlac_bench.learner.learner import Learner
 from nlac_bench.learner.model import PolicyModel
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
+from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.model_files import HEADS
 from nlac_bench.types import Episode, Usage
@@ -283,6 +283,23 @@ def test_all_roles_are_counted_in_the_episode_and_limited() -> None:
     }
     assert episode.turns[0].usage == Usage(1, 10, 5, 0.25)
     assert set(episode.turns[0].other_usage) == {"successor", "evaluator", "refiner"}
+
+
+def test_what_was_answered_before_a_role_failed_is_paid_for() -> None:
+    paid = Usage(1, 10, 5, 0.25)
+
+    def rule(request: SampleRequest) -> Sample:
+        if request.role == "evaluator":
+            raise EngineError("no answer", "server", usage=Usage(cost=0.5), role="evaluator")
+        return Sample(CRITIC.get(request.role, "Action: 11"), "stop", usage=paid)
+
+    agent = make("react", AgentContext(engine=RuleEngine(rule), sampling=DRAWN, refine=1))
+
+    async def run() -> list[Any]:
+        return [r async for r in Driver(agent, Guess).run([EpisodeSpec("guess", "11", 0, 5)])]
+
+    (failure,) = asyncio.run(run())
+    assert failure.usage == {"policy": paid, "successor": paid, "evaluator": Usage(cost=0.5)}
 
 
 def test_an_answer_that_was_cut_is_played_like_that_of_the_policy() -> None:

@@ -5,6 +5,7 @@ import gzip
 import json
 import pickle
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,16 @@ def test_words_names_and_brackets_do_not_hide_a_copy(
 
     assert [each for each in copied if not is_copy(each)] == []
     assert [each for each in evaluated if is_copy(each)] == []
+
+
+@pytest.mark.parametrize("levels", [1, 20, 21, 900, 5000])
+def test_many_brackets_neither_hide_a_copy_nor_take_long(levels: int) -> None:
+    def is_copy(answer: str) -> bool:
+        return copies.is_copy(rf"\boxed{{{'(' * levels}{answer}{')' * levels}}}", "Find $3 + 4$.", "7")
+
+    began = time.perf_counter()
+    assert is_copy("3 + 4") and is_copy("8 - 1") == (levels > 20)
+    assert time.perf_counter() - began < 1
 
 
 def test_an_angle_in_degrees_is_not_its_conversion_to_radians() -> None:

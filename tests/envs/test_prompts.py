@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from nlac_bench import installed
+from nlac_bench.agents.floors import cannot_play
 from nlac_bench.bridges.playable import playable
 from nlac_bench.envs import registry
 from nlac_bench.envs.conformance import check
@@ -305,6 +306,22 @@ def test_a_row_is_an_episode_of_a_plain_environment(written: Callable[..., Path]
     first = env._state.inner.wrapped.unwrapped
     env.close()
     assert first.closed
+
+
+@pytest.mark.usefixtures("plain")
+def test_rows_have_the_oracle_of_their_environment(written: Callable[..., Path]) -> None:
+    own = written(gsm8k(), rewarded("agent_env", "first_steps"), name="own.jsonl")
+    none = written(gsm8k(), rewarded("agent_env", "echo"), name="none.jsonl")
+    assert PromptsEnv(data=own).has_oracle and not PromptsEnv(data=none).has_oracle
+    with pytest.raises(ConfigError, match="lacks one for its tasks; use 'random'"):
+        outline(RunConfig(env=f'prompts@{{"data": "{none}"}}', agent="oracle"))
+
+
+def test_constant_is_left_out_without_a_split_to_search_on(written: Callable[..., Path]) -> None:
+    rows = (gsm8k(extra_info={"split": split}) for split in ("test", "dev"))
+    text = f'prompts@{{"data": "{written(*rows)}"}}'
+    why = cannot_play("constant", registry.make_text_env(text), lambda: registry.make_training_env(text))
+    assert why == "split must be 'test' or 'dev', got 'train'"
 
 
 @pytest.mark.usefixtures("plain")

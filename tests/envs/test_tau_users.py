@@ -29,7 +29,7 @@ from nlac_bench.envs.tau.users.base import MAX_REPLY_CHARS
 from nlac_bench.envs.tau.users.models import prompt
 from nlac_bench.envs.tau.users.offline import RecordedConversation
 from nlac_bench.errors import DataError, EnvInfraError
-from nlac_bench.types import ChatReply, Messages, Role, Usage
+from nlac_bench.types import ChatReply, ContentFilterError, Messages, Role, Usage
 
 TASK = Task("retail/test/7", 7, "ada_1", "You are Ada {curly} in 12345 and want your lamp returned.", (), ())
 
@@ -120,6 +120,27 @@ def test_react_user_tries_again_without_a_response_and_then_fails_as_infrastruct
     assert begin(ReactUser(Script("Thought: a secret", "Thought: x\nUser Response: Hello"))) == "Hello"
     with pytest.raises(EnvInfraError, match="User Response"):
         begin(ReactUser(Script(*["Thought: a secret"] * 3)))
+
+
+@pytest.mark.parametrize(
+    ("make", "answers", "calls"),
+    [
+        (LLMUser, [OSError("down")], {"user": 1}),
+        (LLMUser, ["<think>endless"], {"user": 2}),
+        (ReactUser, ["Thought: a secret"] * 3, {"user": 4}),
+        (VerifyUser, ["bad", "False", "worse", ContentFilterError("judge")], {"user": 3, "judge": 3}),
+        (ReflectionUser, ["bad", "False", OSError("down")], {"user": 2, "judge": 2}),
+    ],
+)
+def test_a_failure_has_the_cost_of_the_calls_before_it(
+    make: type[LLMUser], answers: list[str | Exception], calls: dict[str, int]
+) -> None:
+    opening = ["Hello", "True"] if issubclass(make, VerifyUser) else ["Hello"]
+    user = make(Script(*opening, *answers))
+    begin(user)
+    with pytest.raises(EnvInfraError) as caught:
+        reply(user, "Which order?")
+    assert {role: usage.calls for role, usage in caught.value.spent.items()} == calls
 
 
 def test_verify_user_takes_the_first_message_that_passes() -> None:

@@ -79,8 +79,9 @@ def test_a_model_that_says_neither_yes_nor_no_is_asked_again_then_an_error() -> 
     }
     env = TwentyQuestionsEnv(oracle="llm", chat=Model("Yesterday", "", "It depends"))
     env.reset(seed=0)
-    with pytest.raises(EnvInfraError, match=r"neither yes nor no in 3 attempts.*It depends"):
+    with pytest.raises(EnvInfraError, match=r"neither yes nor no in 3 attempts.*It depends") as caught:
         env.step("Is it alive?")
+    assert caught.value.spent["oracle"].calls == 3
 
 
 @pytest.mark.parametrize("reply", ["Unknown", "unknown.", "**Unknown**", "I can’t say.", "I cannot say"])

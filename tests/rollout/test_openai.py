@@ -403,12 +403,27 @@ def test_replies_that_never_had_an_answer_are_paid_for() -> None:
     request = SampleRequest(messages=HELLO.messages, n=2, role="user")
     with pytest.raises(EngineError, match="failed 2 times") as caught:
         ask(lambda _p, _b: next(replies), request)
-    usage = caught.value.usage
+    usage = caught.value.spent["user"]
     assert (usage.prompt_tokens, usage.completion_tokens, usage.cost) == (21, 9, 0.75)
-    assert caught.value.role == "user"
     with pytest.raises(EngineError) as caught:
         ask(lambda _p, _b: (500, {"error": {"message": "no"}}))
-    assert caught.value.usage == Usage()
+    assert caught.value.spent == {"policy": Usage()}
+
+
+@pytest.mark.filterwarnings("ignore:.*could not read a call")
+@pytest.mark.parametrize(
+    ("status", "message", "finish"),
+    [
+        (400, {"code": "content_filter", "message": "no"}, "content_filter"),
+        (500, {"message": "error parsing tool call: raw='get {', err=unexpected end of JSON input"}, "stop"),
+        (400, {"message": "Could not finish: max_tokens was reached"}, "length"),
+    ],
+)
+def test_replies_before_a_refusal_are_paid_for(status: int, message: dict[str, str], finish: str) -> None:
+    empty = {**completion(""), "usage": {"prompt_tokens": 7, "completion_tokens": 3, "cost": 0.25}}
+    replies: Any = iter([empty, (status, {"error": message})])
+    (sample,), _ = ask(lambda _p, _b: next(replies))
+    assert (sample.finish, sample.usage.cost) == (finish, 0.25)
 
 
 def test_a_prompt_that_a_filter_rejects_after_other_samples() -> None:
@@ -608,7 +623,7 @@ def test_a_simulator_counts_usage_and_its_overflow_is_not_the_agents() -> None:
     assert "seed" not in server.requests[0]
     with pytest.raises(EngineError, match=r"'user' role.*whole budget") as caught:
         asyncio.run(run(lambda _p, _b: reply(message={"content": ""}, finish_reason="length"), None))
-    assert (caught.value.usage.cost, caught.value.role) == (10.0, "user")
+    assert {role: usage.cost for role, usage in caught.value.spent.items()} == {"user": 10.0}
     with pytest.raises(EngineError, match="'user' role"):
         asyncio.run(run(lambda _p, _b: (400, {"error": {"message": OVERFLOWS[0][1]}}), None))
 

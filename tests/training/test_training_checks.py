@@ -13,8 +13,10 @@ from nlac_bench.harness.measure.environment import Environments
 from nlac_bench.harness.measure.missing import missing
 from nlac_bench.harness.measure.official_tasks import OFFICIAL_TASKS
 from nlac_bench.harness.measure.prepare import outline, prepare
+from nlac_bench.harness.measure.stored import stored_config
 from nlac_bench.harness.measure.training_checks import check_training
 from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.stored_settings import read_config
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.types import Episode
@@ -171,6 +173,16 @@ def test_what_can_be_trained_passes() -> None:
     ready = prepare(config())
     check_training(ready.config, ready.plan, ready.environments)
     assert outline(config(train=None, max_cost=1.0, price="1,1")).config.max_cost == 1.0  # a measurement
+
+
+def test_a_run_of_a_version_that_took_max_cost_can_be_resumed(tmp_path: Path) -> None:
+    ready = prepare(config())
+    stated: dict[str, Any] = {"conditions": ready.conditions, "subject": ready.subject, "plan": ready.plan}
+    stored = ready.config.as_dict() | {"max_cost": 1.0, "price": "1,1"}
+    RunWriter.create(tmp_path / "run", config=stored, **stated).close()
+    with pytest.warns(UserWarning, match="max_cost = 1.0 is ignored, since it limits no training run"):
+        resumed = prepare(stored_config(RunFolder.open(tmp_path / "run"), {}))
+    assert resumed.config == config(price="1,1") and resumed.plan == ready.plan
 
 
 def test_training_on_all_levels_leaves_the_test_as_it_is() -> None:

@@ -10,6 +10,7 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import Transition, first_state
 from nlac_bench.envs.env_string import join
+from nlac_bench.envs.tau.env import TauRetailEnv
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.model_defaults import EASY
@@ -21,7 +22,7 @@ from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.leaderboards.from_run import subject_of
 from nlac_bench.training.schedule import Schedule
-from nlac_bench.types import Episode
+from nlac_bench.types import ChatReply, Episode, Messages, Role
 
 SPLIT = "tests.envs.split_env:nlac_bench_test/Split-v0"
 UNSPLIT = "examples.register_env:CountDown-v0"
@@ -193,3 +194,16 @@ def test_states_of_training_and_of_validation_episodes_are_reached() -> None:
             resources.reached(Transition(state, "", 0.0, None, True, None, task_id, 5, 0, 0))
         )
         assert reached is not None and reached.task_id == task_id and reached.split == env.split
+
+
+async def absent(messages: Messages, role: Role) -> ChatReply:
+    raise AssertionError("the user's model was called")
+
+
+def test_rules_and_tools_of_a_recorded_episode_are_read_without_the_user() -> None:
+    env = TauRetailEnv(split="train", user="llm", chat=absent)
+    nothing: Any = None
+    resources: Resources[Any] = Resources(nothing, nothing, nothing, nothing, nothing, env.fork, 0, 1)
+    episode = Episode("tau_retail", env.task_ids[3], 0, 5, "Hello.")
+    assert resources.beginning(episode) == {"policy": env.policy(), "tools": list(env.tools())}
+    assert env.user_kind == "llm"

@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,6 @@ class PromptsEnv(TextEnv):
                 stacklevel=2,
             )
         self._rows = by_split[split]
-        self.has_oracle = all(row.scorer not in _BY_SERVICE for row in self._rows.values())
         self._inner: dict[str, TextEnv] = {}
         source = DataSource("custom", sha256(b"".join(hashes)).hexdigest())
         super().__init__(task_ids=tuple(self._rows), split=split, source=source, render_mode=render_mode)
@@ -138,6 +137,14 @@ class PromptsEnv(TextEnv):
     def floors_only(self) -> bool:
         """Whether the user of a row's environment has to be played by a model, which rows cannot name."""
         return any(getattr(self._made(text), "floors_only", False) for text in self._named)
+
+    @cached_property
+    def has_oracle(self) -> bool:  # type: ignore[override]
+        """Whether no service scores a row, and the environments of the rows have an oracle."""
+        return all(
+            self._made(row.gold).has_oracle if row.scorer == "episode" else row.scorer not in _BY_SERVICE
+            for row in self._rows.values()
+        )
 
     def _made(self, text: str) -> TextEnv:
         """Return the environment ``text``, made once."""

@@ -103,16 +103,20 @@ class LLMOracle:
         """
         usage, reply = Usage(), ""
         messages = oracle_messages(self.world.names[hidden], question, self.unknowns)
-        for _ in range(ATTEMPTS):
-            chat_reply = await self.chat(messages, "oracle")
-            usage, reply = usage + chat_reply.usage, chat_reply.text
-            yes = yes_or_no(reply)
-            if yes is not None or (self.unknowns == "say" and says_unknown(reply)):
-                return OracleAnswer(yes=yes, usage={"oracle": usage})
-        raise EnvInfraError(
-            f"the oracle model answered neither yes nor no in {ATTEMPTS} attempts; its last reply began "
-            f"{reply[:80]!r}"
-        )
+        try:
+            for _ in range(ATTEMPTS):
+                chat_reply = await self.chat(messages, "oracle")
+                usage, reply = usage + chat_reply.usage, chat_reply.text
+                yes = yes_or_no(reply)
+                if yes is not None or (self.unknowns == "say" and says_unknown(reply)):
+                    return OracleAnswer(yes=yes, usage={"oracle": usage})
+            raise EnvInfraError(
+                f"the oracle model answered neither yes nor no in {ATTEMPTS} attempts; its last reply began "
+                f"{reply[:80]!r}"
+            )
+        except EnvInfraError as error:
+            error.charge({"oracle": usage})
+            raise
 
 
 def oracle_messages(name: str, question: str, unknowns: Unknowns) -> list[Message]:

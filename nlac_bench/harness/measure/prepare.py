@@ -80,7 +80,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None, *, registered: bool =
         fix = ROWS_FIX if isinstance(env, PromptsEnv) else USER_FIX
         raise NeedsUserError(NEEDS_USER.format(env=config.env), fix)
     if config.agent == "oracle" and not env.has_oracle:
-        what = "is a plain Gymnasium environment" if isinstance(env, PlainEnv) else "is scored by a server"
+        what = "is a plain Gymnasium environment" if isinstance(env, PlainEnv) else "lacks one for its tasks"
         raise ConfigError(
             f"agent 'oracle' needs a TextEnv, which defines an oracle; {config.env} {what}; use 'random' or "
             "'silent' instead"

@@ -1,6 +1,7 @@
 """Reads the configuration of a run that is continued, before anything that it names is imported or made."""
 
 import shlex
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,4 +43,11 @@ def stored_config(run: RunFolder, options: Mapping[str, Any]) -> RunConfig:
                 "continued with its own settings: repeat that value, or leave out the option"
             )
     refuse_unrepeated(run.config, given, source, f"run: {command}")
+    if config.train is not None and config.max_cost is not None:  # of versions that did not refuse it
+        warnings.warn(
+            f"{source}: max_cost = {config.max_cost} is ignored, since it limits no training run; limit the "
+            "cost with your provider's own limit",
+            stacklevel=2,
+        )
+        given["max_cost"] = None
     return RunConfig.from_mapping(config.as_dict() | given, COMMAND_LINE)

@@ -28,8 +28,10 @@ class EngineError(EnvInfraError):
     """A model did not give a usable reply, and no attempts are left.
 
     ``kind`` is the kind of the last fault: ``rate_limit``, ``server``, ``timeout``, ``connection``,
-    ``bad_reply``, ``refused`` (not retried: the server rejects this request) or ``closed``. ``usage`` is what
-    unusable replies cost in ``role``.
+    ``bad_reply``, ``refused`` (not retried: the server rejects this request) or ``closed``.
+
+    Args:
+        usage: what unusable replies cost in ``role``.
     """
 
     def __init__(
@@ -38,7 +40,7 @@ class EngineError(EnvInfraError):
         super().__init__(message)
         self.kind = kind
         self.attempts = attempts
-        self.usage, self.role = usage or Usage(), role
+        self.charge({} if usage is None else {role: usage})
 
 
 class SyncError(NlacBenchError):

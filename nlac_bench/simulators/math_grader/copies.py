@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from nlac_bench.simulators.math_grader.evaluate.symbolic import MAX_NESTING, nesting
 from nlac_bench.simulators.math_grader.extract.extract import extract
 from nlac_bench.simulators.math_grader.read.nodes import TooComplex, Unreadable, symbols
 from nlac_bench.simulators.math_grader.read.normalize import DEGREES, normalize, to_ascii
@@ -63,10 +64,14 @@ def is_copy(pred: str, statement: str, gold: str) -> bool:
 
     An expression that is spelled as ``gold`` is none, and words and brackets around it do not count. Every
     side of an equation must be one or hold a letter that the gold value lacks: ``V = …``. Degrees
-    hold an operator if ``gold`` is in radians, and the other way round.
+    hold an operator if ``gold`` is in radians, and the other way round. More than ``MAX_NESTING`` levels of
+    brackets, which would take long to remove, could hide an expression and make the answer one.
     """
-    answer, gold_sides = extract(pred), _sides(gold)
+    answer = extract(pred)
     plain = to_ascii(answer)
+    if nesting(plain) > MAX_NESTING:
+        return True
+    gold_sides = _sides(gold)
     converted = r"\pi" in plain + gold and bool(_DEGREE.search(plain)) != bool(_DEGREE.search(gold))
     repeated = {_spelling(each) for each in parts(statement)} - {_spelling(each) for each in gold_sides}
     letters = _symbols(gold_sides[-1]) if gold_sides else set()

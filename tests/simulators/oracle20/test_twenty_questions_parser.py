@@ -106,6 +106,15 @@ def test_near_a_place_is_not_in_it_and_small_is_relative_to_a_thing() -> None:
         ("Is it anything but an animal?", "hammer", "dog"),
         ("Is it everything but alive?", "hammer", "dog"),
         ("Is it not neither alive nor edible?", "apple dog", "hammer"),
+        ("Is it an animal, but not one that lives in water?", "dog giraffe", "shark hammer"),
+        ("Is it alive and not found in water?", "dog giraffe", "shark hammer"),
+        ("Is it not edible, and smaller than a car?", "dog hammer", "apple car"),
+        ("Is it something that is not alive, and edible?", "apple", "hammer dog"),
+        ("Is it non-living and smaller than a car?", "apple hammer", "dog car"),
+        ("Is it non-living and edible?", "apple", "hammer dog"),
+        ("Is it non-living or edible?", "apple hammer", "dog"),
+        ("Is it a non-flying bird or a fish?", "shark", "eagle dog hammer"),
+        ("Is it a non-electric kitchen tool?", "knife", "hammer dog toaster"),
     ],
 )
 def test_what_not_denies(question: str, yes: str, no: str) -> None:
@@ -116,7 +125,8 @@ def test_what_not_denies(question: str, yes: str, no: str) -> None:
 @pytest.mark.parametrize(
     "question",
     ["Is it not an animal and a toy?", "Does it have no legs and wings?", "Does it lack fur and feathers?",
-     "Is it not big and heavy?", "Is it used for anything but cooking?"],
+     "Is it not big and heavy?", "Is it not a tool, a toy, and a weapon?",
+     "Is it used for anything but cooking?"],
 )  # fmt: skip
 def test_whether_not_denies_one_or_both_is_not_known(question: str) -> None:
     assert {answer(question, name) for name in WORLD.names} == {"unknown"}

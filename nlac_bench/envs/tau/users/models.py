@@ -72,7 +72,11 @@ class LLMUser:
     async def reply(self, message: str) -> str:
         """Return the model's reply to ``message``, at most ``MAX_REPLY_CHARS`` long."""
         self._messages.append({"role": "user", "content": message})
-        text = await self._compose(self._messages)
+        try:
+            text = await self._compose(self._messages)
+        except EnvInfraError as error:
+            error.charge(self.usage)
+            raise
         self._messages.append({"role": "assistant", "content": text})
         return text
 

@@ -162,8 +162,7 @@ class OpenAIEngine:
             try:
                 samples += await self._sample_within_context(rest)
             except EngineError as error:
-                error.role = request.role
-                error.usage = sum((sample.usage for sample in samples), error.usage)
+                error.charge({request.role: sum((sample.usage for sample in samples), Usage())})
                 raise
         return samples
 
@@ -194,28 +193,16 @@ class OpenAIEngine:
     async def _sample_within_context(self, request: SampleRequest) -> list[Sample]:
         """Return at least one sample; an answer that would not fit is requested again with the room left."""
         full = tokens = request.sampling.max_tokens
-        cut: Finish
         for _ in range(_MOST_ROUNDS):
             try:
                 samples = await self._sample_once(request, tokens)
-            except PromptFiltered:
-                return [Sample("", "content_filter") for _ in range(request.n)]
-            except MalformedCall as call:
-                warnings.warn(
-                    f"{self!r} could not read a call that the model wrote, which is an invalid action",
-                    stacklevel=2,
-                )
-                return [malformed_call(str(call))]
-            except AnswerCut:
-                cut = "length" if tokens == full else "context_overflow"
-                return [Sample("", cut) for _ in range(request.n)]
             except ContextOverflow as overflow:
                 room = room_left(str(overflow), tokens)
                 if room is None or not 0 < room < tokens:
                     break
                 tokens = room
             else:
-                cut = "length" if tokens == full else "context_overflow"
+                cut: Finish = "length" if tokens == full else "context_overflow"
                 return [replace(s, finish=cut) if s.finish == "length" else s for s in samples]
         return [Sample("", "context_overflow") for _ in range(request.n)]
 
@@ -245,8 +232,18 @@ class OpenAIEngine:
         try:
             first, *others = await self.retries.run(f"{self!r}", attempt, self._pause)
         except EngineError as error:
-            error.usage = unanswered
+            error.charge({request.role: unanswered})
             raise
+        except PromptFiltered:
+            first, *others = [Sample("", "content_filter") for _ in range(request.n)]
+        except MalformedCall as call:
+            warnings.warn(
+                f"{self!r} could not read a call that the model wrote, which is an invalid action",
+                stacklevel=2,
+            )
+            first, *others = [malformed_call(str(call))]
+        except AnswerCut:
+            first, *others = [Sample("", "length") for _ in range(request.n)]
         return [replace(first, usage=first.usage + unanswered), *others]
 
     def _without_key(self, text: str) -> str:

@@ -26,7 +26,7 @@ def equal(gold: str, pred: str) -> bool:
     """
     if max(len(gold), len(pred)) > MAX_LENGTH:
         raise Unsettled(f"over {MAX_LENGTH} characters are too many for math-verify")
-    if max(_nesting(gold), _nesting(pred)) > MAX_NESTING:
+    if max(nesting(gold), nesting(pred)) > MAX_NESTING:
         raise Unsettled(f"over {MAX_NESTING} levels of brackets are too many for math-verify")
     try:
         gold_parsed, pred_parsed = _parse(gold), _parse(pred)
@@ -45,7 +45,8 @@ def equal(gold: str, pred: str) -> bool:
         raise Unsettled(f"math-verify failed with {type(error).__name__}: {error}"[:300]) from error
 
 
-def _nesting(text: str) -> int:
+def nesting(text: str) -> int:
+    """Return the number of brackets that are open at the same time in ``text``, closed or not."""
     depth = deepest = 0
     for character in text:
         depth += (character in "({[") - (character in ")}]")

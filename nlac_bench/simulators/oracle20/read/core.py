@@ -36,6 +36,8 @@ Reader: TypeAlias = Callable[[Words], Formula | None]
 _JOINTS = ("and", "but", ",")
 _BEGINS_AGAIN = DENIALS | BE | MODALS | word_set("with has have that")
 """Words with which a side of "and" begins that no "not" on the other side denies."""
+_OF_NOUNS = ("noun_phrase", "modifiers")
+"""Phrases in which a noun, or what precedes it, may follow the word that "non" denies."""
 
 EVERYBODY = tuple(map(Attr, ("children", "adults", "women_wear", "men_wear", "everyone", "unisex")))
 """Attributes of what such people mainly use; an occupation's attribute is what the occupation needs."""
@@ -158,6 +160,8 @@ class Core(ABC):
             self._memo[key] = None
             if words[0] in NEGATIONS and words[1:2] in (("not",), ("n't",)):
                 self._memo[key] = None  # "that is not alive and not edible" is not "that is not not edible"
+            elif words[0] == "non" and words[2:] and (name in _OF_NOUNS or {*_JOINTS, "or"} & set(words)):
+                self._memo[key] = read(words)  # "non" denies no more than the next word
             elif words[0] in NEGATIONS or (words[0] == "neither" and "nor" in words):
                 self._memo[key] = self.denied(words[1:], lambda rest: self.once(name, rest, read))
             else:
@@ -167,13 +171,15 @@ class Core(ABC):
     def denied(self, words: Words, read: Reader) -> Formula | None:
         """Read ``words`` that follow "not": "a dog or a cat", "a dog and not a cat", "a dog but a cat".
 
-        "Not" applies to all sides of an "or", and to the left side of "and not" and "but". Whether "not a
-        tool and a toy" denies one or both is not known, in contrast to "not both a tool and a toy".
+        "Not" applies to all sides of an "or", and to the left side of "and not", of "but", and of the first
+        comma if "and" follows it. Whether "not a tool and a toy" denies one or both is not known, in contrast
+        to "not both a tool and a toy".
         """
         if "neither" not in words:
             words = tuple("or" if w == "nor" else w for w in words)
         for i, word in enumerate(words):
-            right, contrast = words[i:], False
+            comma = words[i : i + 2] == (",", "and") and "," not in words[:i]
+            right, contrast = words[i:], comma
             while right and right[0] in _JOINTS:
                 right, contrast = right[1:], contrast or right[0] == "but"
             if i == 0 or word not in _JOINTS or not right:
@@ -187,7 +193,7 @@ class Core(ABC):
             alone = (read(right) or (read(right[1:]) if be else None)) if left is not None else None
             pair = self._pair(words[:i], right, read, False) if left is not None else None
             second = None if pair is None else pair[1]
-            if second is None or denies or right[0] in DETERMINERS or any(unknown_words(second)):
+            if second is None or denies or comma or right[0] in DETERMINERS or any(unknown_words(second)):
                 second = alone or second
             if left is not None and second is not None:
                 return And((Not(left), second))
@@ -256,7 +262,7 @@ class Core(ABC):
         self, left: Words, right: Words, read: Reader, alone_first: bool
     ) -> tuple[Formula, Formula] | None:
         first = read(left)
-        if len(left) == 1:  # "worn or used by women": the left side lacks the end
+        if len(left) == 1 and right[0] not in DENIALS:  # "worn or used by women": the left side lacks the end
             for k in range(1, len(right) - 1):
                 if right[k] in PREPOSITIONS:
                     shared, second = read(left + right[k:]), read(right)
@@ -266,7 +272,7 @@ class Core(ABC):
             alone = read(right)
             if alone is not None and alone_first and not PREPOSITIONS & set(left):
                 return first, alone  # but "worn on the feet or legs" is "worn on the legs"
-            whole = next((k for k, word in enumerate(left) if word in DENIALS), len(left) - 1)
+            whole = next((k for k, word in enumerate(left) if word in DENIALS | NEGATIONS), len(left) - 1)
             for k in range(whole, 0, -1):  # "used in the kitchen or bathroom"
                 second = read(left[:k] + right)
                 if second is not None:
