@@ -133,8 +133,9 @@ class TwentyQuestionsEnv(TextEnv):
       level ``"easy"`` and of official data are those of "1"); "3" since an unknown answer is "I can't
       say." by default, the name of what a thing is used as is not a guess, and "is it a" is not answered with
       no for the kinds of a thing in WordNet, and a question that leaves its object open ("Is it a ...?") is
-      not answered; and "4" since "not" denies both sides of "not a and not b", heights are compared with
-      heights, more amounts are read, and others are not answered with no.
+      not answered; "4" since "not" denies both sides of "not a and not b", heights are compared with
+      heights, more amounts are read, and others are not answered with no; and "5" since a comma ends what
+      "not" denies, and "non" denies the next word only.
 
     Raises:
         ValueError: a split, level, reward, oracle or value of ``unknowns`` is unknown, or an argument of the
@@ -143,7 +144,7 @@ class TwentyQuestionsEnv(TextEnv):
     """
 
     name: ClassVar[str] = "twenty_questions"
-    env_version: ClassVar[str] = "4"
+    env_version: ClassVar[str] = "5"
     one_line = True
     splits = ("train", "validation", "test")
     max_steps: int = QUESTIONS
