@@ -1,4 +1,4 @@
-"""Replaces files and folders so that a power cut leaves either the old or the new content.
+"""Replaces files and folders, and appends to files, so that a crash leaves either the old or the new content.
 
 A rename can reach the disk before the data that it names, so the data and their folders are synchronised
 first (fsync), and the folder that holds the name afterwards (Pillai et al. 2014, "All File Systems Are Not
@@ -8,6 +8,7 @@ Created Equal").
 import contextlib
 import ctypes
 import errno
+import fcntl
 import hashlib
 import os
 import secrets
@@ -61,6 +62,44 @@ def replace_content(path: Path, content: bytes) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def append(fd: int, end: int, data: bytes, *, sync: bool = False) -> int:
+    """Write ``data`` after the first ``end`` bytes of an open file and return its new end.
+
+    Raises:
+        OSError: ``data`` cannot be written, or ``sync`` is set and fsync failed; the file ends at ``end``.
+    """
+    written = 0
+    try:
+        while written < len(data):
+            written += os.pwrite(fd, data[written:], end + written)
+        if sync:
+            os.fsync(fd)
+    except OSError:
+        os.ftruncate(fd, end)  # truncating works on a full disk too
+        raise
+    return end + len(data)
+
+
+def append_lines(path: Path, lines: bytes) -> None:
+    """Remove an incomplete last line of the file ``path``, which a crash left, and append ``lines``.
+
+    Several threads and processes may do so at the same time.
+
+    Raises:
+        OSError: the file cannot be written; its complete lines are intact.
+    """
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+b", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # closing the file releases it
+        end = file.seek(0, os.SEEK_END)
+        line_end = -1
+        while end and line_end < 0:
+            start = max(0, end - 4096)
+            line_end = os.pread(file.fileno(), end - start, start).rfind(b"\n")
+            end = start + line_end + 1
+        os.ftruncate(file.fileno(), end)
+        append(file.fileno(), end, lines)
 
 
 @contextlib.contextmanager

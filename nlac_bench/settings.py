@@ -123,7 +123,14 @@ def explain(model: type[BaseModel], values: Mapping[str, Any], error: Validation
     else:
         nested = len(names) > 1 and typing.get_origin(kinds(field.annotation)[0]) is dict
         wanted = " or ".join(map(_name, [owner] if nested else kinds(field.annotation)))
-    return f"{'.'.join(names)} must be {wanted}, got {value!r}"
+    return f"{'.'.join(names)} must be {wanted}, got {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return "an integer that is too long to be written"
 
 
 def explain_unknown(name: str, model: type[BaseModel]) -> str:

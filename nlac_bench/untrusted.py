@@ -34,6 +34,7 @@ _TOML_TOKEN = re.compile(
     r'|"(?:[^"\\\n]++|\\.)*+"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+"
+    r"|0[xob][0-9A-Fa-f_]{1000,}+"
     r"|[.=,\[\]{}\n]",
     re.DOTALL,
 )
@@ -106,16 +107,19 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises:
         OSError: as ``read_untrusted``; the limit is ``MAX_SETTINGS_BYTES``.
-        ValueError: the file is not TOML in UTF-8, has a key of more than ``MAX_KEY_PARTS`` parts, or is
-            nested too deep.
+        ValueError: the file is not TOML in UTF-8, has a key of more than ``MAX_KEY_PARTS`` parts or an
+            integer of more than a thousand hexadecimal digits, or is nested too deep.
     """
-    text = read_untrusted(path, MAX_SETTINGS_BYTES).decode("utf-8")
+    text = read_untrusted(path, MAX_SETTINGS_BYTES).decode("utf-8-sig")
     parts = 1
     for token in _TOML_TOKEN.finditer(text):
         if token[0] == ".":
             parts += 1
             if parts > MAX_KEY_PARTS:
                 raise ValueError(f"it has a key of more than {MAX_KEY_PARTS} parts")
+        elif token[0].startswith(("0x", "0o", "0b")):  # Python cannot write integers of 4,300 digits
+            line = text.count("\n", 0, token.start()) + 1
+            raise ValueError(f"the integer {token[0]:.12}… is too long (at line {line})")
         elif token[0] in "=,[]{}\n":
             parts = 1
     try:

@@ -1,6 +1,8 @@
 """Replacing files and folders: synchronised before the rename, and old or new after a death at any step."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 
 from nlac_bench import files
+from tests.full_disk import files_of_at_most
 
 
 class DiedError(Exception):
@@ -120,3 +123,30 @@ def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
     assert files.find_folder(tmp_path / "it") is None
     files.restore_folder(tmp_path / "it")
     assert not (tmp_path / "it").exists()
+
+
+@pytest.mark.parametrize("before", [b"", b"one\n", b"x" * 5000 + b"\n"])
+@pytest.mark.parametrize("torn", [b"", b"half", b"\0" * 9000])
+def test_lines_are_appended_after_the_last_complete_one(tmp_path: Path, before: bytes, torn: bytes) -> None:
+    (tmp_path / "a").write_bytes(before + torn)
+    files.append_lines(tmp_path / "a", b"new\n")
+    assert (tmp_path / "a").read_bytes() == before + b"new\n"
+
+
+def test_a_line_for_which_the_disk_has_no_room_leaves_no_part(tmp_path: Path) -> None:
+    files.append_lines(tmp_path / "a", b"one\n")
+    with files_of_at_most(10), pytest.raises(OSError, match="too large"):
+        files.append_lines(tmp_path / "a", b"x" * 100 + b"\n")
+    assert (tmp_path / "a").read_bytes() == b"one\n"
+
+
+def test_two_processes_do_not_overwrite_each_others_lines(tmp_path: Path) -> None:
+    code = """
+import sys, pathlib
+from nlac_bench.files import append_lines
+for number in range(500):
+    append_lines(pathlib.Path(sys.argv[1]), b"%d\\n" % number)
+"""
+    made = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "a")]) for _ in range(2)]
+    assert [each.wait() for each in made] == [0, 0]
+    assert sorted(map(int, (tmp_path / "a").read_text().split())) == sorted([*range(500)] * 2)

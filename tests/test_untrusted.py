@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from nlac_bench.errors import ConfigError
+from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.untrusted import MAX_KEY_PARTS, count_values, parse_json, read_toml, read_untrusted
 
 
@@ -98,6 +100,26 @@ def test_a_toml_key_of_many_parts_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "file.toml").write_text(text)
     with pytest.raises(ValueError, match=f"more than {MAX_KEY_PARTS} parts"):
         read_toml(tmp_path / "file.toml")
+
+
+@pytest.mark.parametrize("digits", ["0x" + "f" * 5000, "0b" + "1" * 20_000, "0o" + "7_" * 5000 + "7"])
+def test_a_toml_integer_that_python_cannot_write_is_refused(digits: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text(f'a = "{digits}" # {digits}\nb = 0xff\n')
+    assert read_toml(path) == {"a": digits, "b": 255}
+    path.write_text(f"a = 1\nb = [{digits}]\n")
+    with pytest.raises(ValueError, match=rf"the integer {digits[:12]}… is too long \(at line 2\)"):
+        read_toml(path)
+
+
+def test_toml_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "file.toml").write_text("a = 1\n", encoding="utf-8-sig")
+    assert read_toml(tmp_path / "file.toml") == {"a": 1}
+
+
+def test_an_integer_that_python_cannot_write_is_named_by_its_setting() -> None:
+    with pytest.raises(ConfigError, match=r"^here: seed must be at least .* that is too long"):
+        RunConfig.from_mapping({"env": "first_steps", "agent": "random", "seed": 1 << 20_000}, "here")
 
 
 @pytest.mark.parametrize("text", ["x = " + "[" * 90_000, "x" * 5_000, "x = 1\nx = 1", "a" * (2**20 + 1)])

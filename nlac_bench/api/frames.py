@@ -41,10 +41,7 @@ def turns_frame(run: RunFolder) -> "pd.DataFrame":
 
 def metrics_frame(run: RunFolder) -> "pd.DataFrame":
     """Return one row for each line of ``metrics.jsonl``: iterations, validations, tested weights."""
-    rows = (
-        {name: float(x) if isinstance(x, str) and x in _NOT_FINITE else x for name, x in row.items()}
-        for row in run.metrics()
-    )
+    rows = ({name: _number(x) for name, x in row.items()} for row in run.metrics())
     return _frame(rows, ("kind", "iteration"))
 
 
@@ -84,8 +81,16 @@ def _episode_row(episode: Episode) -> dict[str, Any]:
         "end_reason": episode.end_reason,
         "seconds": episode.seconds,
         **_spent(sum(episode.usage.values(), Usage())),
-        **({f"reward.{name}": value for name, value in parts.items()} if isinstance(parts, dict) else {}),
+        **(
+            {f"reward.{name}": _number(value) for name, value in parts.items()}
+            if isinstance(parts, dict)
+            else {}
+        ),
     }
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, str) and value in _NOT_FINITE else value
 
 
 def _turn_rows(run: RunFolder) -> Iterator[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from nlac_bench.api.exporting import refuse_records, write_file
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.cluster.gpu.device import Device
 from nlac_bench.cluster.gpu.table import MEASUREMENTS, measure
@@ -36,6 +37,9 @@ def bench_gpu(
         raise ConfigError(f"--only {unknown[0]}: the measurements are {', '.join(MEASUREMENTS)}")
     if not out.absolute().parent.is_dir():
         raise ConfigError(f"--out {out}: the folder {out.parent} does not exist; create it first")
+    if out.is_dir():
+        raise ConfigError(f"--out {out}: this is a folder; choose the name of a file")
+    refuse_records(out)
     device = Device.here()
     chosen = list(dict.fromkeys(only or MEASUREMENTS))
     if device.ranks > 1 and chosen != ["learner"]:
@@ -44,9 +48,9 @@ def bench_gpu(
         )
     rows = measure(device, chosen, lambda line: errors.print(escape(line), soft_wrap=True))
     result = {"rows": [row.to_json() for row in rows]}
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if as_json:
         print_json(result)
     else:
         cells = [[row.name, row.value, row.unit, row.goal, row.device] for row in rows]
         console.print(table("bench-gpu", ["name", "value", "unit", "goal", "device"], cells))
+    write_file(out, (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())

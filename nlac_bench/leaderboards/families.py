@@ -11,19 +11,18 @@ Without a family, each further entry makes the correction for many pairs stricte
 With a family, only its entries have places, and the correction is over their pairs.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import Field, ValidationError, model_validator
 
 from nlac_bench.leaderboards.entry import Entry, Kind
-from nlac_bench.leaderboards.entry_file import EntryError, explained, file_content
+from nlac_bench.leaderboards.entry_file import EntryError, explained
 from nlac_bench.leaderboards.entry_part import EntryPart, Id, Name
+from nlac_bench.untrusted import read_toml
 
 FAMILIES = "families.toml"
 """The file's name in the folder of the entries."""
-_MAX_BYTES = 2**20
 
 
 class Registered(EntryPart):
@@ -80,18 +79,14 @@ def read_families(results: Path) -> Mapping[tuple[str, Kind], BoardFamily]:
     Raises:
         EntryError: the file is not a regular file, too large, or not valid.
     """
-    path = results / FAMILIES
-    if not path.exists() and not path.is_symlink():
-        return {}
-    if path.is_symlink():
-        raise EntryError("is a link, which is not followed")
-    data = file_content(path)
-    if len(data) > _MAX_BYTES:
-        raise EntryError(f"is larger than {_MAX_BYTES:,} bytes")
     try:
-        content = _FamiliesFile.model_validate(tomllib.loads(data.decode()))
+        content = _FamiliesFile.model_validate(read_toml(results / FAMILIES))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise EntryError(f"cannot be read ({error.strerror})") from None
     except ValidationError as error:
         raise EntryError(explained(error)) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise EntryError(f"is not valid TOML ({str(error)[:200]})") from None
     return {(family.board, family.kind): family for family in content.family}

@@ -4,7 +4,7 @@ A call is identified by its content (role, messages, sampling), its episode and 
 episode has made the same call before. A training run plays the same tasks in several phases, which are part
 of an episode's name; that of its test is empty, as in other runs. A replay therefore gives each call its
 recorded reply, whatever the concurrency. The file has one JSON object per line, appended when a call ends; an
-interrupted recording can be continued.
+interrupted recording can be continued. Files are read line by line: a recording may have any length.
 """
 
 import contextlib
@@ -12,21 +12,22 @@ import contextvars
 import hashlib
 import json
 import os
-import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import DataError, NlacBenchError
+from nlac_bench.files import append_lines
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.usage import bounded
 from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, Usage
-from nlac_bench.untrusted import parse_json, read_untrusted
+from nlac_bench.untrusted import open_untrusted, parse_json
 
 _FORMAT = 1
-_MAX_BYTES = 256 * 2**20
+_MAX_LINE_BYTES = 64 * 2**20
 _BEGIN = b'{"format": '
 """The beginning of every line; a file whose incomplete last line differs is not a recording."""
 
@@ -85,9 +86,8 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
     """
     path = Path(path)
     if os.path.lexists(path):
-        _read(path)  # read before the end is cut off: the file may not be a recording
-        _cut_torn_line(path)
-    lock = threading.Lock()
+        deque(_calls(path), maxlen=0)  # read before the end is cut off: the file may not be a recording
+        _append(path, b"")
 
     async def record(messages: Messages, role: Role) -> ChatReply:
         scope, key, occurrence = _identify(role, messages, sampling)
@@ -101,11 +101,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
             "sampling": dict(sampling), "text": reply.text, "usage": asdict(reply.usage),
         }  # fmt: skip
         line = json.dumps(row if stopped is None else {**row, "content_filter": True})
-        try:
-            with lock, path.open("ab", buffering=0) as file:  # one write: lines must not mix
-                file.write(redactor().json(line).encode() + b"\n")
-        except OSError as error:
-            raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None
+        _append(path, redactor().json(line).encode() + b"\n")
         if stopped is not None:
             raise stopped
         return reply
@@ -124,7 +120,7 @@ def replaying(path: str | Path, sampling: Mapping[str, object]) -> ChatFn:
         ContentFilterError: raised by the returned function if a content filter stopped the recorded reply.
         ReplayError: raised by the returned function if the recording does not contain the call.
     """
-    calls = _read(Path(path))
+    calls = dict(_calls(Path(path)))  # of a call recorded twice (by a resumed run) the later one counts
 
     async def replay(messages: Messages, role: Role) -> ChatReply:
         scope, key, occurrence = _identify(role, messages, sampling)
@@ -155,40 +151,37 @@ def _identify(role: str, messages: Messages, sampling: Mapping[str, object]) -> 
     return scope, key, occurrence
 
 
-def _read(path: Path) -> dict[tuple[str, str, int], ChatReply | Usage]:
-    """Read all calls of a recording; of a call recorded twice (by a resumed run) the later one counts.
-
-    A call that a content filter stopped has a usage and no reply.
-    """
+def _calls(path: Path) -> Iterator[tuple[tuple[str, str, int], ChatReply | Usage]]:
+    """Yield all calls of a recording; one that a content filter stopped has a usage and no reply."""
     try:
-        lines = read_untrusted(path, _MAX_BYTES).split(b"\n")
+        with open_untrusted(path) as stream:
+            for number, line in enumerate(iter(partial(stream.readline, _MAX_LINE_BYTES), b""), 1):
+                if line == b"\n":
+                    continue
+                try:
+                    yield _call(path, line)
+                except (ValueError, KeyError, TypeError, RecursionError) as error:
+                    torn = line.strip(b"\0")  # zeros, after a crash of the machine
+                    if torn.startswith(_BEGIN[: len(torn)]) and not (line.endswith(b"\n") or stream.read(1)):
+                        return  # the recording was interrupted
+                    raise DataError(
+                        f"{path}, line {number} is not a recorded call ({described(error)})"
+                    ) from None
     except OSError as error:
         raise DataError(f"cannot read the recording {path}: {error.strerror}") from None
-    calls: dict[tuple[str, str, int], ChatReply | Usage] = {}
-    for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        try:
-            row = parse_json(line)
-            if row["format"] != _FORMAT:
-                raise ValueError(f"format {row['format']!r}; this version reads format {_FORMAT}")
-            usage = bounded(Usage(**row["usage"]), f"the recording {path}")
-            calls[str(row["episode"]), str(row["key"]), int(row["occurrence"])] = (
-                usage if row.get("content_filter") else ChatReply(str(row["text"]), usage)
-            )
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            torn = line.strip(b"\0")  # zeros, after a crash of the machine
-            if number == len(lines) and torn.startswith(_BEGIN[: len(torn)]):  # the recording was interrupted
-                break
-            raise DataError(f"{path}, line {number} is not a recorded call ({described(error)})") from None
-    return calls
 
 
-def _cut_torn_line(path: Path) -> None:
-    with path.open("r+b") as file:
-        data = file.read()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            file.truncate(whole)
-            file.flush()
-            os.fsync(file.fileno())
+def _call(path: Path, line: bytes) -> tuple[tuple[str, str, int], ChatReply | Usage]:
+    row = parse_json(line)
+    if row["format"] != _FORMAT:
+        raise ValueError(f"format {row['format']!r}; this version reads format {_FORMAT}")
+    usage = bounded(Usage(**row["usage"]), f"the recording {path}")
+    reply = usage if row.get("content_filter") else ChatReply(str(row["text"]), usage)
+    return (str(row["episode"]), str(row["key"]), int(row["occurrence"])), reply
+
+
+def _append(path: Path, lines: bytes) -> None:
+    try:
+        append_lines(path, lines)
+    except OSError as error:
+        raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None

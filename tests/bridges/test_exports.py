@@ -208,6 +208,25 @@ def test_tables_are_read_back() -> None:
     assert len(pd.read_csv("csv/turns.csv")) == len(tables["turns"]) == 4
 
 
+@pytest.mark.parametrize("part", ["Infinity", "-Infinity", "NaN", "much", 10**30])
+def test_a_part_of_the_reward_that_is_no_number_is_exported_or_named(part: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = make_run(Path("run"), [WON, LOST]) / "episodes.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row, value in zip(rows, (0.5, part), strict=True):
+        row["info"]["reward_parts"] = {"style": value}
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    if part in ("much", 10**30):
+        refused = nlac_bench("export", "parquet", "run", "--out", "parquet", status=2).stderr
+        assert "a column of the table episodes cannot be stored as Parquet" in " ".join(refused.split())
+    else:
+        exported("parquet", "run", "parquet")
+        stored = pd.read_parquet("parquet/episodes.parquet")["reward.style"]
+        assert stored.equals(pd.Series([0.5, float(part)]))
+    exported("csv", "run", "csv")
+
+
 def test_what_cannot_be_exported_is_refused() -> None:
     make_run(Path("run"), [INFRA])
     before = {p: p.read_bytes() for p in files_of("run")}

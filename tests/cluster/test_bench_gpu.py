@@ -24,6 +24,7 @@ from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.vllm.server_check import flags
 from nlac_bench.rollout.engines.weights import ModelSource
 from tests.cli.command import nlac_bench
+from tests.full_disk import files_of_at_most
 
 SMALL = {
     "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2,
@@ -204,6 +205,27 @@ def test_the_command_writes_and_prints_the_rows(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(Device, "here", classmethod(lambda cls: replace(CPU, ranks=2)))
     done = nlac_bench("bench-gpu", "--out", str(out), status=2)
     assert "add --only learner" in " ".join(done.stderr.split())
+
+
+def test_the_command_refuses_an_unfit_file_before_it_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Device, "here", classmethod(lambda cls: pytest.fail("it measures")))
+    for name in ("manifest.json", "config.json"):
+        (tmp_path / name).write_text("{}")
+    for out, said in ((tmp_path, "this is a folder"), (tmp_path / "config.json", "a file of a run")):
+        assert said in " ".join(nlac_bench("bench-gpu", "--out", str(out), status=2).stderr.split())
+
+
+def test_the_command_prints_rows_that_it_cannot_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Device, "here", classmethod(lambda cls: CPU))
+    out = tmp_path / "rows.json"
+    with files_of_at_most(10):
+        done = nlac_bench("bench-gpu", "--out", str(out), "--only", "push-32b", "--json", status=2)
+    assert len(json.loads(done.stdout)["rows"]) == 1 and not out.exists()
+    assert "cannot write" in done.stderr
 
 
 def test_device_reads_the_ranks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The environment prompts: files of every format, every style of reward, wrong rows, services and outages."""
 
 import csv
+import importlib
 import json
 import threading
 import warnings
@@ -18,7 +19,7 @@ from nlac_bench.agents.floors import cannot_play
 from nlac_bench.bridges.playable import playable
 from nlac_bench.envs import registry
 from nlac_bench.envs.conformance import check
-from nlac_bench.envs.prompts import PromptsEnv, services
+from nlac_bench.envs.prompts import PromptsEnv, services, table
 from nlac_bench.errors import ConfigError, DataError, EnvInfraError, MissingError, NlacBenchError
 from nlac_bench.harness.measure.prepare import NeedsUserError, outline
 from nlac_bench.harness.runs.configuration import RunConfig
@@ -196,6 +197,39 @@ def test_parquet_as_datasets_writes_it(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(DataError, match="parquet that can be read"):
         PromptsEnv(data=path)
+
+
+@pytest.mark.parametrize("kind", ["text", "dictionary", "list", "map", "numbers"])
+def test_repetitions_of_few_bytes_are_counted_in_parquet(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(table, "MAX_PARQUET_BYTES", 2**20)
+    texts = ["x" * 1000] * 2000
+    cells = {
+        "text": pa.array(texts),
+        "dictionary": pa.array(texts).dictionary_encode(),
+        "list": pa.array([[{"a": text} for text in texts]]),
+        "map": pa.array([[(text, text)] for text in texts], pa.map_(pa.string(), pa.string())),
+        "numbers": pa.array([[7] * 200_000]),
+    }[kind]
+    path = tmp_path / "rows.parquet"
+    importlib.import_module("pyarrow.parquet").write_table(pa.table({"question": cells}), path)
+    assert path.stat().st_size < 10_000
+    with pytest.raises(DataError, match=r"it has [\d,]+ rows of [\d,]+ bytes or more; at most"):
+        list(table.read_table(path, path.read_bytes()))
+    monkeypatch.setattr(table, "MAX_PARQUET_BYTES", 2**23)
+    assert len(list(table.read_table(path, path.read_bytes()))) == len(cells)
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+def test_values_are_counted_over_all_rows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"rows.jsonl": b'{"prompt": [1, 2]}\n' * 3, "rows.csv": b'prompt\n"[1, 2]"\n"[1, 2]"\n"[1, 2]"\n'}
+    monkeypatch.setattr(table, "MAX_VALUES", 12)
+    assert len(list(table.read_table(tmp_path / name, rows[name]))) == 3
+    monkeypatch.setattr(table, "MAX_VALUES", 11)
+    with pytest.raises(DataError, match="more than 11 values"):
+        list(table.read_table(tmp_path / name, rows[name]))
 
 
 def test_splits(written: Callable[..., Path], tmp_path: Path) -> None:

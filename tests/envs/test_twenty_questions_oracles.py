@@ -14,6 +14,9 @@ from nlac_bench.errors import DataError, EnvInfraError
 from nlac_bench.simulators.oracle20.answer.world import embedded_world
 from nlac_bench.simulators.oracle20.read.formula import Const
 from nlac_bench.types import ChatReply, Messages, Role, Usage
+from tests.full_disk import files_of_at_most
+
+ANSWER = '{"object": "dog", "question": "a", "answer": "Yes."}'
 
 
 class Model:
@@ -189,7 +192,18 @@ def test_a_bad_recording_is_named(tmp_path: Path, content: str, message: str | N
         ReplayOracle(embedded_world(), path)
 
 
-@pytest.mark.parametrize("content", ["my notes\n", "{}\n", '{"object": "dog"}\n', "\0" * 100, "[1]\nend"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "my notes\n",
+        "{}\n",
+        '{"object": "dog"}\n',
+        "\0" * 100,
+        "[1]\nend",
+        f"{ANSWER}\nend",
+        f"{ANSWER}\n[1]\n",
+    ],
+)
 def test_nothing_is_appended_to_a_file_that_is_no_recording(tmp_path: Path, content: str) -> None:
     path = tmp_path / "notes.txt"
     path.write_text(content)
@@ -214,6 +228,31 @@ def test_a_recording_is_created_or_continued(tmp_path: Path) -> None:
     TwentyQuestionsEnv(recording=path)
 
 
+def test_a_recording_is_complete_after_the_disk_was_full(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    env = TwentyQuestionsEnv(recording=path)
+    env.reset(seed=4)
+    env.step("Is it alive?")
+    whole = path.read_bytes()
+    with files_of_at_most(len(whole) + 10), pytest.raises(DataError, match="cannot write to the recording"):
+        env.step("Is it heavy?")
+    assert path.read_bytes() == whole
+    env.step("Is it heavy?")
+    assert len(ReplayOracle(env.world, path)._answers) == 2
+
+
+def test_the_line_that_a_crash_left_incomplete_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    env = TwentyQuestionsEnv(recording=path)
+    env.reset(seed=4)
+    env.step("Is it alive?")
+    whole = path.read_bytes()
+    for torn in (whole[:5], whole[:-1]):
+        path.write_bytes(whole + torn)
+        TwentyQuestionsEnv(recording=path)
+        assert path.read_bytes() == whole
+
+
 def test_a_missing_recording(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none\.jsonl"):
         TwentyQuestionsEnv(oracle="replay", recording=tmp_path / "none.jsonl")
@@ -221,7 +260,7 @@ def test_a_missing_recording(tmp_path: Path) -> None:
 
 def test_scores_under_different_oracles_have_different_conditions(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    path.write_text('{"object": "dog", "question": "a", "answer": "Yes."}')
+    path.write_text(ANSWER)
     environments = [
         TwentyQuestionsEnv(),
         TwentyQuestionsEnv(reward="binary"),

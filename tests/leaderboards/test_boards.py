@@ -270,6 +270,9 @@ def test_a_board_ranks_the_family_that_it_named_beforehand(tmp_path: Path) -> No
     ("text", "said"),
     [
         ("[[family]\n", "not valid TOML"),
+        ("[[family]]\n" + ".".join("a" * 21) + " = 1", "key of more than 20 parts"),
+        ("a = " + "[" * 101 + "]" * 101, "nested more than 100 deep"),
+        ("#" * 2**20 + "\n", "larger than 1,048,576 bytes"),
         ('[[family]]\nboard = "x"\nkind = "models"\nentries = []\n', "at least 1 item"),
         ('[[family]]\nboard = "x"\nkind = "all"\nentries = [{agent = "a"}]\n', "kind"),
         ('[[family]]\nboard = "BOARD"\nkind = "models"\nentries = [{agent = "good"}]\n', "2 entries have"),

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner.model import load_causal_lm
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.rollout.engines.model_files import tensor_shapes
+from nlac_bench.rollout.engines.model_files import ModelFilesError, check_model, tensor_shapes
 from tests.cli.command import call
 from tests.payload import Payload
 from tests.rollout import tiny_model
@@ -234,6 +234,38 @@ REFUSED: dict[str, tuple[Plant, str]] = {
     "attention of the Hub by part": (
         in_config(text_config={"_attn_implementation": {"": "own/kernel"}}), "download and execute"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [("gpt2", "n_layer"), ("gpt2", "n_positions"), ("t5", "num_layers"), ("qwen2_moe", "num_experts"),
+     ("mixtral", "num_local_experts"), ("deepseek_v3", "n_routed_experts"), ("nothing", "num_hidden_layers")],
+)  # fmt: skip
+def test_sizes_that_the_weights_do_not_have_are_refused_under_any_name(
+    folder: Path, kind: str, key: str
+) -> None:
+    for nested in (False, True):
+        size: dict[str, Any] = {"model_type": kind, key: 10**9}
+        edit(folder / "config.json", **({"text_config": size} if nested else size))
+        with pytest.raises(ModelFilesError, match=f"has {key} 1000000000, but the weights have"):
+            check_model(folder)
+        edit(folder / "config.json", **{"model_type": "qwen2", "text_config": None, key: None})
+    check_model(folder)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_a_model_may_have_as_many_experts_as_its_weights(tmp_path: Path, merged: bool) -> None:
+    names = ["e"] if merged else [f"e.{i}" for i in range(9)]
+    shape = (9, 2, 2) if merged else (2, 2)
+    save_file({name: torch.zeros(shape) for name in names}, tmp_path / "model.safetensors", {"format": "pt"})
+    for experts in (9, 10):
+        (tmp_path / "config.json").write_text(
+            json.dumps({"model_type": "mixtral", "num_local_experts": experts})
+        )
+        if experts == 9:
+            check_model(tmp_path)
+    with pytest.raises(ModelFilesError, match="num_local_experts 10"):
+        check_model(tmp_path)
 
 
 def generation_code(folder: Path, marker: Path) -> None:

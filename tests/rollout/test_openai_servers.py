@@ -18,7 +18,9 @@ from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest
 from nlac_bench.rollout.engines.openai.address import read_address
 from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
 from nlac_bench.rollout.engines.openai.failures import EngineSetupError
+from nlac_bench.rollout.engines.openai.stream import read_body
 from tests.rollout.fault_server import FaultServer, Reply, completion
+from tests.timing import scans
 
 HELLO = [{"role": "user", "content": "hi"}]
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object", "properties": {}}}}
@@ -951,6 +953,37 @@ def both(content: str, so_far: str, finish: str | None = None) -> dict[str, Any]
 )
 def test_a_stream_is_joined_once(text: str) -> None:
     assert ask(lambda *_: text)[0][0].text == "The 22"
+
+
+def a_call(**parts: Any) -> Callable[[int], dict[str, Any]]:
+    def made(number: int) -> dict[str, Any]:
+        known = {name: number if value is None else value for name, value in parts.items()}
+        return delta(tool_calls=[{"function": {"name": "f", "arguments": "{x}" * 100}, **known}])
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("part", "calls", "length"),
+    [
+        (lambda _: delta(content="x" * 300), 0, 6_000_000),
+        (lambda n: delta(content="x" * 300 if n % 2 else [{"type": "text", "text": "y"}] * 10), 0, 110_000),
+        (lambda n: {"choices": [{"message": {"content": "y" if n == 0 else "x" * 300}}]}, 0, 5_999_701),
+        (a_call(index=None), 20_000, 0),
+        (a_call(id=None), 20_000, 0),
+        (a_call(index=0), 1, 0),
+        (a_call(index=0, id="a"), 1, 0),
+    ],
+    ids=["text", "parts", "messages", "calls by index", "calls by id", "arguments", "arguments by id"],
+)
+def test_a_stream_is_joined_in_linear_time(
+    part: Callable[[int], dict[str, Any]], calls: int, length: int
+) -> None:
+    text = events(*map(part, range(20_000)), delta("stop"))
+    (choice,) = read_body(text.encode())["choices"]
+    message = choice["message"]
+    assert len(message.get("tool_calls", ())) == calls and len(message.get("content", "")) == length
+    assert scans(lambda: read_body(text.encode()), text, tries=1) < 4
 
 
 def test_what_is_waited_for_and_the_tokens_of_a_stream_are_known_before_the_reply_ends() -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from nlac_bench.errors import DataError
+from nlac_bench.rollout import recorded_calls
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.recorded_calls import ReplayError, phase_scope, recording, replaying
 from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Episode, Messages, Role, Usage
+from tests.full_disk import files_of_at_most
 from tests.rollout.stubs import CallAgent, Guess
 
 SAMPLING = {"model": "m", "temperature": 1.0}
@@ -189,3 +191,28 @@ def test_zeros_after_a_crash_of_the_machine_are_cut_off(tmp_path: Path) -> None:
     path.write_bytes(whole + bytes(100))
     recording(numbered_user(), path, SAMPLING)
     assert path.read_bytes() == whole
+
+
+def test_a_recording_is_complete_after_the_disk_was_full(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    chat = recording(numbered_user(), path, SAMPLING)
+    play(chat, concurrency=1, trials=1)
+    whole = path.read_bytes()
+    with files_of_at_most(len(whole) + 50), pytest.raises(DataError, match="cannot write to the recording"):
+        play(chat, concurrency=1, trials=1)
+    assert path.read_bytes() == whole
+    again = play(chat, concurrency=1, trials=1)  # without opening the file anew
+    assert heard(play(replaying(path, SAMPLING), concurrency=1, trials=1)) == heard(again)
+
+
+def test_only_a_line_of_a_recording_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "calls.jsonl"
+    recorded = heard(play(recording(numbered_user(), path, SAMPLING), concurrency=1))
+    lines = path.read_bytes().splitlines(keepends=True)
+    monkeypatch.setattr(recorded_calls, "_MAX_LINE_BYTES", max(map(len, lines)))
+    assert heard(play(replaying(path, SAMPLING), concurrency=1)) == recorded
+    longer = lines[1].replace(b'"text": "', b'"text": "' + b"x" * 100)
+    for after in (b"", lines[2]):
+        path.write_bytes(lines[0] + longer + after)
+        with pytest.raises(DataError, match="line 2 is not a recorded call"):
+            replaying(path, SAMPLING)

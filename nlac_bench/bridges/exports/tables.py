@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nlac_bench.api.exporting import write_file
 from nlac_bench.api.frames import critiques_frame, episodes_frame, metrics_frame, turns_frame
 from nlac_bench.bridges.exports.sides import clean, sides_of
-from nlac_bench.errors import MissingError
+from nlac_bench.errors import MissingError, NlacBenchError
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.reports.pages.text import csv_text
 
@@ -29,7 +29,7 @@ def export_tables(folder: Path, out: Path, form: Literal["csv", "parquet"]) -> i
     Raises:
         MissingError: pandas or pyarrow is not installed.
         RunFolderError: the run cannot be read.
-        NlacBenchError: a file cannot be written.
+        NlacBenchError: a file cannot be written, or a column has values of several types, for Parquet.
     """
     run = RunFolder.open(folder)
     episodes: list[Any] = []
@@ -48,7 +48,7 @@ def export_tables(folder: Path, out: Path, form: Literal["csv", "parquet"]) -> i
         "critiques": critiques_frame(run),
     }
     encode = _csv if form == "csv" else _parquet
-    files = {name: encode(frame.map(_cell, na_action="ignore")) for name, frame in tables.items()}
+    files = {name: encode(name, frame.map(_cell, na_action="ignore")) for name, frame in tables.items()}
     for name, content in files.items():
         write_file(out / f"{name}.{form}", content)
     return len(tables["episodes"])
@@ -60,15 +60,23 @@ def _cell(value: Any) -> Any:
     return clean(value) if isinstance(value, str) else value
 
 
-def _csv(frame: "pd.DataFrame") -> bytes:
+def _csv(_: str, frame: "pd.DataFrame") -> bytes:
     rows = frame.astype(object).where(frame.notna(), None)
     return csv_text(list(frame.columns), rows.itertuples(index=False)).encode()
 
 
-def _parquet(frame: "pd.DataFrame") -> bytes:
+def _parquet(name: str, frame: "pd.DataFrame") -> bytes:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingError("parquet files need pyarrow", "pip install 'nlac-bench[frames]'") from error
     buffer = io.BytesIO()
     try:
         frame.to_parquet(buffer, index=False)
-    except ImportError as error:
-        raise MissingError("parquet files need pyarrow", "pip install 'nlac-bench[frames]'") from error
+    except (pa.ArrowException, OverflowError) as error:
+        reason = " ".join(map(str, error.args))
+        raise NlacBenchError(
+            f"a column of the table {name} cannot be stored as Parquet ({reason}); use "
+            "`nlac-bench export csv`"
+        ) from error
     return buffer.getvalue()

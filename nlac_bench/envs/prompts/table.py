@@ -9,11 +9,11 @@ from typing import Any
 
 from nlac_bench.envs.datasets import MAX_FILE_BYTES
 from nlac_bench.errors import DataError, MissingError
-from nlac_bench.untrusted import parse_json, read_untrusted, refuse_deeper
+from nlac_bench.untrusted import MAX_VALUES, count_values, parse_json, read_untrusted, refuse_deeper
 
 MAX_ROWS = 1_000_000
 MAX_PARQUET_BYTES = 2**30
-"""Largest size of a parquet file's columns after decompression."""
+"""Largest size of a parquet file's columns when they are decoded: each use of a dictionary's text counts."""
 _MAX_CELL = 2**24
 STRUCTURED = ("prompt", "reward_model", "extra_info")
 """The columns whose cells in CSV may be JSON."""
@@ -34,6 +34,7 @@ def read_table(path: Path, data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.suffix not in FORMATS:
         raise DataError(f"{path}: expected a file that ends with {', '.join(FORMATS)}")
     read = {".csv": _csv, ".parquet": _parquet}.get(path.suffix, _json)
+    values = 0
     try:
         for number, row in read(data):
             if number > MAX_ROWS:
@@ -41,6 +42,9 @@ def read_table(path: Path, data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
             if not isinstance(row, dict):
                 raise ValueError(f"row {number} must be an object, got {row!r:.80}")
             refuse_deeper(row, 50)
+            values += count_values(row)
+            if values > MAX_VALUES and read is not _parquet:  # whose bytes are counted
+                raise ValueError(f"it has more than {MAX_VALUES:,} values")
             yield number, without_nulls(row)
     except (ValueError, csv.Error) as error:
         raise DataError(f"{path}: {error}") from error
@@ -105,19 +109,49 @@ def _parquet(data: bytes) -> Iterator[tuple[int, Any]]:
     try:
         file = parquet.ParquetFile(pa.BufferReader(data))
         meta = file.metadata
-        size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
-        if size > MAX_PARQUET_BYTES or meta.num_rows > MAX_ROWS:
-            raise ValueError(
-                f"it has {meta.num_rows:,} rows of {size:,} bytes; at most {MAX_ROWS:,} rows and "
-                f"{MAX_PARQUET_BYTES:,} bytes are read"
-            )
-        number = 0
-        for batch in file.iter_batches(1024):
-            for row in batch.to_pylist():
-                number += 1
-                yield number, _plain(row)
+        groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+        _refuse_large(meta.num_rows, sum(map(_stated_bytes, groups)))
+        number = size = 0
+        for index, group in enumerate(groups):
+            # A text is not longer than its group, so that a batch of so few rows has a bounded size.
+            rows = max(1, min(64, MAX_PARQUET_BYTES // (1 + group.total_byte_size)))
+            for batch in file.iter_batches(rows, row_groups=[index]):
+                size += sum(map(_decoded_bytes, batch.columns))
+                _refuse_large(meta.num_rows, size)
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, _plain(row)
     except pa.ArrowException as error:
         raise ValueError(f"it is not parquet that can be read ({str(error).splitlines()[0]:.200})") from error
+
+
+def _stated_bytes(group: Any) -> int:
+    """Return the size of a row group; a dictionary's texts count once, and each number has 8 bytes."""
+    return int(
+        max(group.total_byte_size, 8 * sum(group.column(i).num_values for i in range(group.num_columns)))
+    )
+
+
+def _refuse_large(rows: int, size: int) -> None:
+    if size > MAX_PARQUET_BYTES or rows > MAX_ROWS:
+        raise ValueError(
+            f"it has {rows:,} rows of {size:,} bytes or more; at most {MAX_ROWS:,} rows and "
+            f"{MAX_PARQUET_BYTES:,} bytes are read"
+        )
+
+
+def _decoded_bytes(array: Any) -> int:
+    """Return the size of an Arrow array; the schema of a file may demand dictionaries."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if isinstance(array, pa.DictionaryArray):
+        return compute.sum(compute.binary_length(array.dictionary).take(array.indices)).as_py() or 0
+    if isinstance(array, pa.StructArray):
+        return sum(map(_decoded_bytes, array.flatten()))
+    if isinstance(array, pa.MapArray):
+        array = pa.ListArray.from_arrays(array.offsets, array.values)  # maps cannot be flattened
+    return _decoded_bytes(array.flatten()) if pa.types.is_nested(array.type) else int(array.nbytes)
 
 
 def _plain(value: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 from nlac_bench.envs.datasets import MAX_FILE_BYTES, read_bytes
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import DataError, EnvInfraError
+from nlac_bench.files import append_lines
 from nlac_bench.redaction import redactor
 from nlac_bench.simulators.oracle20 import Formula, World
 from nlac_bench.types import ChatFn, Message, Usage
@@ -24,6 +25,8 @@ ATTEMPTS = 3
 Unknowns: TypeAlias = Literal["say", "no"]
 """What is answered if the oracle does not know: "I can't say." or "No."."""
 SAID: Mapping[bool | None, str] = {True: "Yes.", False: "No.", None: "I can't say."}
+_BEGIN = b'{"object": "'
+"""The beginning of every recorded answer."""
 _UNKNOWN_REPLY = ("unknown", "i can't say", "i cannot say")
 
 
@@ -236,8 +239,11 @@ class Recorder:
         self.path = Path(path)
         self._written: set[tuple[int, str]] = set()
         if os.path.lexists(self.path):
-            lines = _regular(self.path).splitlines()
+            *lines, torn = _regular(self.path).split(b"\n")
             ReplayOracle.parse(self.path, b"\n".join([*lines[:1], *lines[-1:]]))  # many copies are made
+            if not torn.startswith(_BEGIN[: len(torn)]):  # it would be removed
+                raise DataError(f"{self.path}: its last line is incomplete, and is not a recorded answer")
+            self._append(b"")
 
     def conditions(self) -> dict[str, str]:
         """Return the conditions of the inner oracle."""
@@ -247,12 +253,14 @@ class Recorder:
         """Return the inner oracle's answer; a new one is recorded."""
         answer = await self.inner.answer(hidden, question, formula)
         if (hidden, question) not in self._written:
-            self._written.add((hidden, question))
             row = {"object": self.world.names[hidden], "question": question,
                    "answer": SAID[answer.yes], "known": answer.known}  # fmt: skip
-            try:
-                with self.path.open("a", encoding="utf-8") as stream:
-                    stream.write(redactor().json(json.dumps(row, ensure_ascii=False)) + "\n")
-            except OSError as error:
-                raise DataError(f"cannot write to the recording {self.path}: {error.strerror}") from None
+            self._append(redactor().json(json.dumps(row, ensure_ascii=False)).encode() + b"\n")
+            self._written.add((hidden, question))
         return answer
+
+    def _append(self, lines: bytes) -> None:
+        try:
+            append_lines(self.path, lines)
+        except OSError as error:
+            raise DataError(f"cannot write to the recording {self.path}: {error.strerror}") from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.files import replace_content, written_beside
+from nlac_bench.files import append, replace_content, written_beside
 from nlac_bench.harness.runs.episode_json import MAX_LINE_BYTES, parse_line
 from nlac_bench.untrusted import open_untrusted
 
@@ -47,21 +47,17 @@ class Appender:
             RunFolderError: the disk is full or fails; all earlier lines are intact.
         """
         data = (line + "\n").encode("ascii")
-        written = 0
+        now = time.monotonic()
+        sync = now - self._synced >= FSYNC_SECONDS
         try:
-            while written < len(data):
-                written += os.pwrite(self._fd, data[written:], self._end + written)
-            now = time.monotonic()
-            if now - self._synced >= FSYNC_SECONDS:
-                os.fsync(self._fd)
-                self._synced = now
+            self._end = append(self._fd, self._end, data, sync=sync)
         except OSError as error:
-            os.ftruncate(self._fd, self._end)  # truncating works on a full disk too
             raise RunFolderError(
                 f"cannot write to {self.path} ({error.strerror}); its earlier lines are intact: free disk "
                 f"space, then play the missing episodes with `nlac-bench resume {self.path.parent}`"
             ) from error
-        self._end += len(data)
+        if sync:
+            self._synced = now
 
     def sync(self) -> None:
         """Call fsync.

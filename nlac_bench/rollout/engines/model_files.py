@@ -7,9 +7,10 @@ configuration names another model. transformers reads some of these although ``t
 """
 
 import functools
+import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -118,15 +119,31 @@ def _check_weights(folder: Path) -> None:
     if not shapes:
         return
     values = sum(math.prod(shape) for shape in shapes)
+    experts = max([len(shapes), *itertools.chain(*shapes)])  # one tensor may have them all
+    limits = {"num_hidden_layers": len(shapes), "num_experts": experts, "num_local_experts": experts}
+    limits |= dict.fromkeys(
+        ("hidden_size", "vocab_size", "intermediate_size", "max_position_embeddings"), values
+    )
     config = _json(folder, "config.json") or {}
-    for key, most in (("num_hidden_layers", len(shapes)), ("hidden_size", values), ("vocab_size", values),
-                      ("intermediate_size", values)):  # fmt: skip
+    for key, most in _with_aliases(config, limits):
         for value in _values(config, key):
             if isinstance(value, int | float) and value > most:
                 raise ModelFilesError(
                     f"config.json of {folder} has {key} {value!r:.100}, but the weights have {len(shapes):,} "
                     f"tensors with {values:,} values; both must belong to the same model"
                 )
+
+
+def _with_aliases(config: object, limits: Mapping[str, int]) -> set[tuple[str, int]]:
+    """Return ``limits`` also under the names of the model types in ``config``: GPT-2 has ``n_layer``."""
+    from transformers import CONFIG_MAPPING
+
+    found = set(limits.items())
+    for kind in {kind for kind in _values(config, "model_type") if isinstance(kind, str)}:
+        if kind in CONFIG_MAPPING:
+            names = CONFIG_MAPPING[kind].attribute_map
+            found |= {(names[key], most) for key, most in limits.items() if key in names}
+    return found
 
 
 def tensor_shapes(folder: Path) -> Iterator[tuple[int, ...]]:
