@@ -221,7 +221,9 @@ def open_dataset(name: str, data: str | os.PathLike[str], files: Sequence[str]) 
         raise DataError(f"data={str(data)!r} is neither 'embedded' nor 'official' nor an existing folder")
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
-        raise DataError(f"{folder} lacks {', '.join(missing)} of data set {name!r}")
+        raise DataError(
+            f"{folder} lacks {', '.join(missing)} of data set {name!r}; see `nlac-bench data list` for how to get it"
+        )
     return Dataset(spec, folder, tuple(files), strict=data == "official")
 
 
