@@ -222,7 +222,8 @@ def open_dataset(name: str, data: str | os.PathLike[str], files: Sequence[str]) 
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
         raise DataError(
-            f"{folder} lacks {', '.join(missing)} of data set {name!r}; see `nlac-bench data list` for how to get it"
+            f"{folder} lacks {', '.join(missing)} of data set {name!r}; `nlac-bench data list` says how to "
+            "get it"
         )
     return Dataset(spec, folder, tuple(files), strict=data == "official")
 

@@ -389,7 +389,7 @@ def test_a_folder_in_the_same_format_is_played(tmp_path: Path) -> None:
         Math500HardEnv(data=folder, level=1)
     with pytest.raises(ValueError, match="use data='embedded'"):
         Math500HardEnv(data=folder, num_tasks=3)
-    with pytest.raises(DataError, match=r"lacks math_train\.jsonl\.gz"):
+    with pytest.raises(DataError, match=r"lacks math_train\.jsonl\.gz .* `nlac-bench data list`"):
         Math500HardEnv(data=folder, split="train")
 
 
