@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future_of
+from nlac_bench.agents.nlac.lesson import Lesson, explained, note_real_futures
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import step
 from nlac_bench.agents.roles.speaker import ComparingSpeaker
@@ -78,7 +78,8 @@ class NLRL(Monitored[NlrlConfig]):
         """
         assert isinstance(lesson.speaker, ComparingSpeaker)
         t = lesson.transition
-        futures = real_future_of(t)
+        real = await explained(lesson, self.speaking.prompts)
+        futures = [] if real is None else [real]
         missing = range(len(futures), self.config.num_futures)
         env = await self.resources.reached(t) if missing else None
         if env is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nlac_bench import tiny
-from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.lesson import Lesson, explained, note_real_futures
 from nlac_bench.agents.nlac.nlac import back_up
 from nlac_bench.agents.roles.answers import RoleAnswers
 from nlac_bench.agents.roles.chat import ChatPrompts
@@ -114,6 +114,63 @@ def test_a_compact_model_that_explains_outcomes_adds_clauses_to_what_it_was_told
     )
     for answer in ("by: luck", f"by: {'x' * 5_000}; end: failure"):
         assert target(prompts, END, answer)[::2] == (told, Counter({"backup": 1, "backup/unparseable": 1}))
+
+
+EPISODE = Episode(
+    "demo", "t", 0, 0, terminated=True, success=False, first_observation="hello",
+    turns=[Turn("an animal?", observation="Yes."), Turn("a cat?", observation="No. You lost.")],
+)  # fmt: skip
+
+
+def real_future(
+    prompts: RolePrompts, step: int, answer: str, episode: Episode = EPISODE
+) -> tuple[str | None, list[SampleRequest]]:
+    """The real future of a step of ``episode``, and the requests that made it."""
+    engine, new = Scripted(answer), transitions(episode, "demo", {})
+    note_real_futures(new, episode, prompts)
+    speaker = Speaking(engine, prompts, Sampling(), Sampling(), seed=0, concurrency=1).speaker("x")
+    return asyncio.run(explained(Lesson(new[step], 1.0, speaker), prompts)), engine.requests
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_real_futures_of_a_model_that_explains_outcomes_have_its_reasons(step: int) -> None:
+    """Without them, they would be in a form that its evaluator was not taught to read."""
+    prompts, answer = CompactPrompts(explains=True), "by: guessing a cat; right: asking; end: failure"
+    found, (request,) = real_future(prompts, step, answer)
+    assert found == answer and (request.role, request.slot) == ("backup", "policy")
+    ending = "<|user|>No. You lost.<|future|>next: No. You lost.; end: failure<|backup|>"
+    assert request.messages is not None and str(request.messages[0]["content"]).endswith(ending)
+    found, _ = real_future(prompts, step, answer.replace("failure", "success"))
+    assert found == answer, "the outcome is the real one"
+    found, _ = real_future(prompts, step, "no future")
+    assert (
+        found == ["next: Yes.; then: No. You lost.; end: failure", "next: No. You lost.; end: failure"][step]
+    )
+
+
+def test_the_reasons_of_a_chat_model_stand_before_what_really_happened() -> None:
+    prompts, told = ChatPrompts("first"), ["Yes.", "No. You lost."]
+    found, (request,) = real_future(prompts, 0, "</think>Reasoning: no clue\nPrediction: x\nOutcome: failure")
+    assert found == prompts.hindsight(told, False, 0.0).replace(
+        "After this action the task goes on for 1 more steps.", "no clue"
+    )
+    assert "The task ends with this action: No. You lost." in str(request.messages)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "episode"),
+    [
+        (ChatPrompts(), EPISODE),
+        (CompactPrompts(), EPISODE),
+        (CompactPrompts(explains=True), replace(EPISODE, terminated=False, truncated=True, success=None)),
+    ],
+)
+def test_no_model_is_asked_about_real_futures_that_need_no_reasons(
+    prompts: RolePrompts, episode: Episode
+) -> None:
+    found, requests = real_future(prompts, 0, "by: x; end: failure", episode)
+    told = prompts.hindsight(["Yes.", "No. You lost."], False, 0.0) if episode.terminated else None
+    assert found == told and not requests
 
 
 def test_the_end_that_a_compact_model_expects_does_not_change_the_outcome() -> None:

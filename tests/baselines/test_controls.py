@@ -109,6 +109,8 @@ def test_monte_carlo_targets_are_the_rest_of_the_episode(tmp_path: Path) -> None
             "next: right; end: success", None, None,
         ]  # fmt: skip
         nlac.load(tmp_path, nlac.save(tmp_path))
+        items = nlac.replay.items
+        assert all(t.end is end for t, end in zip(items, [items[2]] * 3 + [None] * 2, strict=True))
     bellman = make("nlac")
     assert bellman.learner.ema is not None and bellman.remember([episode("a", [0.0, 1.0])]) == 2
     lesson = bellman.lessons([1])[0]
@@ -315,3 +317,13 @@ def test_the_fixed_words_of_a_form_are_not_learned() -> None:
     s = encoder.answer(prompt, sample, "critic")
     assert s is not None and list(s.loss_mask) == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert dict(s.restricted) == {3: [12, 13]} and s.loss == "critic"
+
+
+def test_transitions_whose_episode_ends_outside_the_memory_refer_to_no_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The end would be forgotten at a resume."""
+    nlac = make("nlac", backup="monte_carlo")
+    monkeypatch.setattr(nlac, "fits", lambda transition: not transition.terminated)
+    assert nlac.remember([episode("a", [0.0, 0.0, 1.0])]) == 2
+    assert [t.end for t in nlac.replay.items] == [None, None]

@@ -26,7 +26,7 @@ from nlac_bench.baselines.nlql import NLQL
 from nlac_bench.baselines.ppo import PPO
 from nlac_bench.baselines.rft import RFT
 from nlac_bench.baselines.sac import SAC, SacLesson, q_loss
-from nlac_bench.baselines.self_distillation import SelfDistillation, real_future
+from nlac_bench.baselines.self_distillation import SelfDistillation
 from nlac_bench.envs import registry
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure.model_defaults import with_defaults
@@ -661,7 +661,7 @@ def test_self_distillation_reads_what_really_happened() -> None:
     drawn = algorithm.lessons(algorithm.replay.newest(2))
     assert [(x.index, x.weight) for x in sorted(drawn, key=lambda x: x.index)] == [(1, 1.0), (2, 1.0)]
     lesson = Lesson(algorithm.replay.items[2], 1.0, algorithm.speaking.speaker("x"))
-    assert asyncio.run(real_future(lesson)) == ["next: right; end: success"]
+    assert asyncio.run(algorithm.real_future(lesson)) == ["next: right; end: success"]
 
 
 def test_nlrl_learns_values_of_three_iterations() -> None:

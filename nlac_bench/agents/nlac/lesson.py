@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
-from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts
+from nlac_bench.agents.roles.role_prompts import Critique, ExplainingPrompts, Prompt, RolePrompts
 from nlac_bench.agents.roles.speaker import Action, Speaker, decoded
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.learner.batch import LossName, TokenSequence
@@ -61,7 +62,7 @@ class Lesson:
 def note_real_futures(
     new: Sequence[Transition], episode: Episode, prompts: RolePrompts, name: str = "future"
 ) -> None:
-    """Note with the transitions of ``episode`` their real futures, in the form of the successor's answers.
+    """Note with the transitions of ``episode`` their real futures; ``explained`` adds the reasons.
 
     A truncated episode has none, because its outcome is unknown.
 
@@ -73,10 +74,27 @@ def note_real_futures(
         t.notes[name] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
 
 
-def real_future_of(transition: Transition) -> list[str]:
-    """Return the real future of the played action; empty if there is none."""
-    future = transition.notes.get("future")
-    return [str(future)] if future else []
+async def explained(lesson: Lesson, prompts: RolePrompts, name: str = "future") -> str | None:
+    """Return the noted real future of the played action in the form of the successor's answers; None without
+    one.
+
+    Successors of models that explain outcomes are taught to state reasons, so the model writes those for the
+    end of the episode, as in the backup of its last transition.
+    """
+    t, future = lesson.transition, lesson.transition.notes.get(name)
+    if future is None or t.end is None or not explains(prompts):
+        return None if future is None else str(future)
+    return await lesson.speaker.explain(prompts, t.end, ending_of(t.end, prompts), target=str(future))
+
+
+def ending_of(last: Transition, prompts: RolePrompts) -> str:
+    """Return the terminal target: what the last transition of an episode led to, without reasons."""
+    return prompts.hindsight([last.last_words], bool(last.success), last.reward_before + last.reward)
+
+
+def explains(prompts: RolePrompts) -> TypeGuard[ExplainingPrompts]:
+    """Return whether the model writes reasons for the outcomes of episodes."""
+    return isinstance(prompts, ExplainingPrompts) and prompts.explains
 
 
 class Encoder:

@@ -15,10 +15,10 @@ from torch import Tensor
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.agents.nlac.config import BackupConfig, LessonConfig, NlacConfig, RefinementConfig
-from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures
+from nlac_bench.agents.nlac.lesson import Lesson, ending_of, explained, explains, note_real_futures
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
-from nlac_bench.agents.roles.role_prompts import ExplainingPrompts, RolePrompts
+from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.transition import Transition
@@ -40,7 +40,10 @@ class NLAC(Monitored[NlacConfig]):
         super().__init__(resources)
         c = self.config
         self.futures: Futures = partial(predicted, k=c.num_nlq_samples)
-        self.back_up: Step = told if c.backup == "monte_carlo" else back_up_by(c, self.speaking.prompts)
+        prompts = self.speaking.prompts
+        self.back_up: Step = back_up_by(c, prompts)
+        if c.backup == "monte_carlo":
+            self.back_up = partial(told, prompts=prompts)
 
     def transitions(self, episode: Episode) -> list[Transition]:
         """Return the transitions; with ``backup=monte_carlo``, their targets are noted."""
@@ -128,9 +131,8 @@ async def back_up(lesson: Lesson, prompts: RolePrompts, by: Literal["target", "s
     """
     t, slot = lesson.transition, slot_of(by)
     if t.terminated or t.next_state is None:
-        ending = prompts.hindsight([t.last_words], bool(t.success), t.reward_before + t.reward)
-        lesson.target = ending
-        if isinstance(prompts, ExplainingPrompts) and prompts.explains:
+        lesson.target = ending = ending_of(t, prompts)
+        if explains(prompts):
             lesson.target = await lesson.speaker.explain(prompts, t, ending, slot)
         return
     action = await lesson.speaker.act(t.next_state, slot)
@@ -146,10 +148,9 @@ def back_up_by(config: BackupConfig, prompts: RolePrompts) -> Step:
     return partial(back_up, prompts=prompts, by=config.backup_by)
 
 
-async def told(lesson: Lesson) -> None:
+async def told(lesson: Lesson, prompts: RolePrompts) -> None:
     """Take the real rest of the episode, which was noted, as target (Monte Carlo); a cut one has none."""
-    target = lesson.transition.notes.get("target")
-    lesson.target = None if target is None else str(target)
+    lesson.target = await explained(lesson, prompts, "target")
 
 
 def slot_of(by: Literal["target", "successor"]) -> Slot:

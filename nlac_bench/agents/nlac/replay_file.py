@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from nlac_bench.agents.roles.shared import Beginning, tokens
-from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.agents.roles.transition import State, Transition, link
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
 from nlac_bench.redaction import redactor
@@ -26,7 +26,7 @@ FORMAT = 2
 MAX_LINE = 256 * 2**20
 """Maximum number of characters of a line; the first one has two numbers a transition."""
 _PLAIN = tuple(
-    f.name for f in fields(Transition) if f.name not in ("state", "next_state", "action", "action_ids")
+    f.name for f in fields(Transition) if f.name not in ("state", "next_state", "action", "action_ids", "end")
 )
 
 
@@ -61,7 +61,9 @@ def read(path: Path) -> tuple[dict[str, Any], list[Transition]]:
             ]
             items: list[Transition] = []
             for line in lines:
-                items += _from_row(json.loads(line, object_pairs_hook=each_once), worlds)
+                episode = list(_from_row(json.loads(line, object_pairs_hook=each_once), worlds))
+                link(episode)
+                items += episode
                 if len(items) > len(header["losses"]):
                     raise ValueError("it has more transitions than losses")
             return header, items

@@ -14,7 +14,7 @@ from nlac_bench.agents.nlac.config import AverageConfig, DrawConfig, LessonConfi
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.roles.speaker import Speaker
-from nlac_bench.agents.roles.transition import Transition
+from nlac_bench.agents.roles.transition import Transition, link
 from nlac_bench.agents.trainer import Trainer
 from nlac_bench.learner import share
 from nlac_bench.learner.batch import TokenSequence
@@ -56,9 +56,13 @@ class ReplayTrainer(Trainer[C], Generic[C, L]):
 
         Transitions that can never be learned from are counted as too long and left out.
         """
-        played = [t for e in episodes for t in self.transitions(e)]
-        new = [t for t in played if self.fits(t)]
-        self.encoder.too_long += len(played) - len(new)
+        new: list[Transition] = []
+        for episode in episodes:
+            played = self.transitions(episode)
+            kept = [t for t in played if self.fits(t)]
+            self.encoder.too_long += len(played) - len(kept)
+            link(kept)  # as after a resume
+            new += kept
         self.replay.add(new)
         return len(new)
 

@@ -111,18 +111,28 @@ class Speaker:
         return next_future
 
     async def explain(
-        self, prompts: ExplainingPrompts, transition: Transition, ending: str, slot: Slot = "policy"
+        self,
+        prompts: ExplainingPrompts,
+        transition: Transition,
+        ending: str,
+        slot: Slot = "policy",
+        target: str | None = None,
     ) -> str:
-        """Return the terminal ``target`` with sampled reasons; ``target`` alone if no reasons fit it.
+        """Return the terminal target ``ending`` with sampled reasons; ``ending`` alone if no reasons fit it.
+
+        Args:
+            transition: the last one of an episode.
+            target: a real future of an earlier transition, which gets the reasons in place of ``ending``.
 
         The outcome must not depend on the answer: a model that expects failure gives reasons for it after
         successes too, and if these transitions were left out, it would hardly see a success again.
         """
         prompt = prompts.ending(transition, ending)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
-        target = prompts.parse_ending(decoded(prompt, sample), ending) if whole(sample) else None
-        self._readable("backup", target, sample, prompt)
-        return ending if target is None else target
+        plain = ending if target is None else target
+        explained = prompts.parse_ending(decoded(prompt, sample), plain) if whole(sample) else None
+        self._readable("backup", explained, sample, prompt)
+        return plain if explained is None else explained
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
         """Sample a critique from E(s, a, d⁽¹⁾…d⁽ᵏ⁾); None if the answer cannot be parsed."""

@@ -71,6 +71,8 @@ class Transition:
     """The environment's answer to the last action of a terminated episode; else empty."""
     notes: dict[str, object] = field(default_factory=dict)
     """The newest prediction, backup target, critique and refinement."""
+    end: "Transition | None" = field(default=None, compare=False, repr=False)
+    """The last transition of the episode if it terminated; see ``link``."""
 
     @property
     def answered(self) -> str:
@@ -156,7 +158,16 @@ def transitions(episode: Episode, env: str, info: Mapping[str, object]) -> list[
             )
         )
         earned_before += turn.reward
+    link(played)
     return played
+
+
+def link(played: Sequence[Transition]) -> None:
+    """Let the transitions of an episode refer to its last one; to none if it was cut, or if the last one is
+    not among them."""
+    end = played[-1] if played and played[-1].terminated else None
+    for transition in played:
+        transition.end = end
 
 
 def _states(walked: Sequence[tuple[State, Turn, State]], terminated: bool) -> list[State]:
