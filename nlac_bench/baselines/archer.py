@@ -16,7 +16,7 @@ As in the authors' code, there is no clipping and no baseline per token. Differe
 - a′ is drawn once in an iteration, for the target of V and for the policy. The authors draw one for each, in
   every gradient step. Without a correction, a constant offset of A would make old actions ever less or more
   likely; the capped ratio w = π(a′ | s) / π_sampled(a′ | s) (``losses.importance``) prevents this. The metric
-  ``importance`` is its mean: 1 as long as the actions are fresh.
+  ``importance`` is its mean: 1 for fresh actions, and near 0 once most of them have become unlikely.
 """
 
 from collections.abc import Sequence

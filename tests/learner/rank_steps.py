@@ -175,7 +175,7 @@ def lessons(algorithm: Any, numbers: Sequence[int]) -> list[Any]:
         words = [BUTTONS[COLOURS[k % 2]][(n + k) % 4] for k in range(3)]
         answers = [[9 + n, 8, 1][: 2 + k] for k in range(3)]
         actions = [
-            Action(w, Sample(w, "stop", ids=ids, logprobs=[-1.0 - k] * len(ids)))
+            Action(w, Sample(w, "stop", ids=ids, logprobs=[-3.0 - k] * len(ids)))
             for k, (w, ids) in enumerate(zip(words, answers, strict=True))
         ]
         speaker, t = algorithm.speaking.speaker("recorded"), algorithm.replay.items[place]
