@@ -4,7 +4,7 @@ turns, and REINFORCE on the tokens of new actions.
 For turns (s, a, r, s′) drawn uniformly from all that were played, and a new action a′ ~ π(· | s) of each:
 
     Q_i(s, a) → r + γ (1 − terminated) V̄_i(s′)        V_i(s) → Q̄_i(s, a′)        i = 1, 2; squared errors
-    A(s, a′) = min Q_i(s, a′) − min V_i(s)             L_π = −A(s, a′) Σ_tokens log π(a′ | s)
+    A(s, a′) = min Q_i(s, a′) − min V_i(s)             L_π = −w A(s, a′) Σ_tokens log π(a′ | s)
     θ̄ ← (1 − τ) θ̄ + τ θ                               after each gradient step
 
 As in the authors' code, there is no clipping and no baseline per token. Differences to it:
@@ -14,7 +14,9 @@ As in the authors' code, there is no clipping and no baseline per token. Differe
 - A gradient step trains critic and policy, unless ``critic_steps`` (published: about 50 critic steps to 3 of
   the policy) or ``critic_warmup`` (published: 20 iterations) is set.
 - a′ is drawn once in an iteration, for the target of V and for the policy. The authors draw one for each, in
-  every gradient step.
+  every gradient step. Without a correction, a constant offset of A would make old actions ever less or more
+  likely; the capped ratio w = π(a′ | s) / π_sampled(a′ | s) (``losses.importance``) prevents this. The metric
+  ``importance`` is its mean: 1 for fresh actions, and near 0 once most of them have become unlikely.
 """
 
 from collections.abc import Sequence
@@ -30,6 +32,7 @@ from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.baselines.config import ArcherConfig
 from nlac_bench.baselines.scalar_critic import ScalarCritic
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.learner import losses, share
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, first_tokens, last_tokens, learned_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
@@ -69,9 +72,24 @@ class ArCHer(ScalarCritic[ArcherConfig, Lesson]):
         return done >= 0 and done % (1 + c.critic_steps) == c.critic_steps
 
     def fresh(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """Return the tokens of (s, a′); None if there is no a′ or it is too long."""
-        ids = lesson.proposed.sample.ids if lesson.proposed else None
-        return self.encoder.acted(lesson.transition.state, ids, "policy", group=group) if ids else None
+        """Return the tokens of (s, a′) with their log-probabilities when they were sampled.
+
+        None if there is no a′ or it is too long.
+
+        Raises:
+            NlacBenchError: the engine did not return log-probabilities.
+        """
+        if lesson.proposed is None or not (ids := lesson.proposed.sample.ids):
+            return None
+        if (logprobs := lesson.proposed.sample.logprobs) is None:
+            raise NlacBenchError(
+                "archer needs the log-probabilities of sampled tokens, which this engine does not return; "
+                "use an engine that runs the model in this process (--engine hf or vllm)"
+            )
+        sequence = self.encoder.acted(lesson.transition.state, ids, "policy", group=group)
+        if sequence is None:
+            return None
+        return replace(sequence, old_logprobs=[0.0] * (len(sequence.ids) - len(ids)) + logprobs)
 
     def targets(self, lessons: Sequence[Lesson], fresh: Sequence[TokenSequence]) -> Tensor:
         """Return the targets of Q₁, Q₂, V₁ and V₂ of each lesson, ``[N, 4]``; NaN where one is unknown."""
@@ -112,10 +130,18 @@ def archer_loss(
     policy: Sequence[TokenSequence],
     targets_N4: Tensor,
 ) -> LossFn:
-    """Return the sum of the four mean squared errors + λ L_π, a mean over actions (+ KL)."""
+    """Return the sum of the four mean squared errors + λ L_π, a mean over actions (+ KL).
+
+    Args:
+        policy: with ``old_logprobs``, those of the weights that sampled the actions.
+    """
     known_N4 = ~targets_N4[torch.tensor([s.group_id for s in critic], dtype=torch.long)].isnan()
     counts_4, actions = known_N4.sum(0).clamp(min=1), len(policy)
     mean = partial(losses.aggregate, tokens=learned_tokens(policy))
+    sampled_N = torch.zeros(len(targets_N4))
+    for s in policy:
+        assert s.old_logprobs is not None
+        sampled_N[s.group_id] = sum(s.old_logprobs)
 
     def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
         last_BT, first_BT = last_tokens(batch), first_tokens(batch)
@@ -130,7 +156,11 @@ def archer_loss(
         if not actions:
             return total, metrics
         own_BT = batch.mask_of("policy")
-        metrics["policy_loss"] = -(outputs.logprobs_BT * own_BT * batch.weights).sum() / actions
+        logprobs_BT, numbers = outputs.logprobs_BT * own_BT, batch.group_id.flatten().cpu()
+        now_N = torch.zeros_like(sampled_N).index_add(0, numbers, logprobs_BT.detach().flatten().cpu())
+        ratio_BT = losses.importance(now_N, sampled_N).to(batch.ids.device)[batch.group_id]
+        metrics["importance"] = (ratio_BT * (last_BT & (own_BT != 0))).sum() / actions
+        metrics["policy_loss"] = -(logprobs_BT * batch.weights * ratio_BT).sum() / actions
         total = total + config.policy_coef * metrics["policy_loss"]
         return with_kl(total, config, outputs, own_BT, mean, metrics), metrics
 

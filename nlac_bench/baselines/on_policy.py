@@ -23,8 +23,6 @@ from nlac_bench.rollout.engines.engine import SampleRequest, derive_seed
 from nlac_bench.types import Episode, Turn
 
 C = TypeVar("C", bound=TrainConfig)
-IMPORTANCE_CAP = 2.0
-"""Largest importance weight of a token's advantage."""
 
 
 class OnPolicy(Trainer[C]):
@@ -175,8 +173,7 @@ class OnPolicy(Trainer[C]):
         mini-batches of the first pass, so that the ratio is exactly 1 until the weights change. The first
         mini-batch of a single pass needs none (see ``surrogate``). If older weights may have sampled them
         (then they have ``old_logprobs``), a token's advantage is multiplied by its importance, the ratio of
-        the probabilities of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling;
-        Ionides 2008).
+        the probabilities of both policies, up to a cap (``losses.importance``).
         """
         batches = self.mini_batches(sequences)
         ready = 1 if count == 1 and not self.config.max_staleness else 0
@@ -229,7 +226,7 @@ def weighted(now: TokenBatch, played: TokenBatch) -> TokenBatch:
         played: the same batch with ``old_logprobs`` of the policy that sampled it.
     """
     assert now.old_logprobs is not None and played.old_logprobs is not None and now.advantages is not None
-    importance_BT = (now.old_logprobs - played.old_logprobs).exp().clamp(max=IMPORTANCE_CAP)
+    importance_BT = losses.importance(now.old_logprobs, played.old_logprobs)
     return replace(now, advantages=importance_BT * now.advantages)
 
 

@@ -13,6 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+IMPORTANCE_CAP = 2.0
+"""Largest importance weight of an advantage."""
+
 
 class _SelectiveLogSoftmax(torch.autograd.Function):
     """log p(id) with the gradient 1[id] − softmax; the backward pass allocates one ``[B, T, V]`` array."""
@@ -166,6 +169,14 @@ def ppo_policy_loss(
     ratio_BT = (logprobs_BT - old_logprobs_BT).clamp(-20, 20).exp()
     clipped_BT = ratio_BT.clamp(1 - clip_low, 1 + clip_high)
     return -torch.minimum(ratio_BT * advantages_BT, clipped_BT * advantages_BT)
+
+
+def importance(logprobs: Tensor, old_logprobs: Tensor) -> Tensor:
+    """Return π / π_old without gradient, but at most ``IMPORTANCE_CAP``, for the weights of advantages.
+
+    Truncated importance sampling (Ionides 2008), for tokens or, by their sums, for whole actions.
+    """
+    return (logprobs - old_logprobs).detach().exp().clamp(max=IMPORTANCE_CAP)
 
 
 def value_loss(values_BT: Tensor, old_values_BT: Tensor, returns_BT: Tensor, *, clip: float) -> Tensor:

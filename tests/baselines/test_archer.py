@@ -1,6 +1,7 @@
 """ArCHer on figures worked by hand: targets, losses, when the policy is trained; a chain and a grid."""
 
 import asyncio
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,20 +17,25 @@ from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.baselines.archer import HEADS, ArCHer, archer_loss
 from nlac_bench.baselines.grpo import GRPO
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.learner import losses
 from nlac_bench.learner.batch import TokenSequence, pack
 from nlac_bench.learner.outputs import Metrics, mean_of_steps
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest
+from tests.baselines import signal_env
 from tests.baselines.test_parts import episode, make
 from tests.baselines.test_totals import gradient
 
 
 def lessons(archer: ArCHer, rewards: Sequence[float], cut: bool = False) -> list[Lesson]:
-    """Those about the turns of an episode; each proposes the tokens that were played."""
+    """Those about the turns of an episode; each proposes the tokens that were played, sampled by θ."""
     found = archer.transitions(episode("t", rewards, cut=cut))
     archer.replay.add(found)
     made = []
     for i, t in enumerate(found):
-        proposed = Action(t.action, Sample(t.action, "stop", ids=list(t.action_ids or ())))
+        ids, prompt = list(t.action_ids or ()), list(t.state.prompt_ids or ())
+        logprobs = archer.learner.text_logprobs([*prompt, *ids], len(prompt))
+        proposed = Action(t.action, Sample(t.action, "stop", ids=ids, logprobs=logprobs))
         made.append(Lesson(t, 1.0, archer.speaking.speaker("recorded"), i, proposed=proposed))
     return made
 
@@ -83,7 +89,69 @@ def test_losses_are_those_of_the_authors_code() -> None:
         sum(errors[2:])
     )
     assert found["policy_loss"] == pytest.approx(-0.3 * logprobs / 2, rel=1e-4)
+    assert found["importance"] == pytest.approx(1, rel=1e-4)
     assert found["loss"] == pytest.approx(2 * sum(errors) + 3 * found["policy_loss"], rel=1e-4)
+
+
+def sampled(archer: ArCHer, ids: list[int], mask: list[float], weight: float, number: int) -> TokenSequence:
+    """A sequence that the present weights sampled."""
+    old = [0.0, 0.0, 0.0, *archer.learner.text_logprobs(ids, 3)]
+    return TokenSequence(ids, mask, weight=weight, group_id=number, old_logprobs=old)
+
+
+def test_a_constant_advantage_has_no_gradient_though_the_weights_have_changed() -> None:
+    """The actions are all tokens of the vocabulary, with the weights −π_old: the sum is an expectation."""
+    archer: ArCHer = make("archer", kl_coef=0.0)
+    count, mask = len(signal_env.tokenizer()), [0.0, 0.0, 0.0, 1.0]
+    old = [sampled(archer, [5, 6, 7, a], mask, 0.0, a) for a in range(count)]
+    old = [replace(s, weight=-math.exp(last(s))) for s in old]
+    with torch.no_grad():
+        noise = torch.Generator().manual_seed(0)
+        for parameter in archer.learner.model.parameters():
+            parameter.add_(0.005 * torch.randn(parameter.shape, generator=noise))
+    now = [sampled(archer, list(s.ids), mask, s.weight, s.group_id) for s in old]
+    ratios = [math.exp(last(n) - last(s)) for n, s in zip(now, old, strict=True)]
+    assert min(ratios) < 0.9 and 1.1 < max(ratios) < losses.IMPORTANCE_CAP
+    norms = []
+    for policy in (old, now):
+        loss = archer_loss(archer.config, [], policy, torch.zeros(count, 4))
+        archer.learner.forward_backward(pack(policy, 64), loss)
+        norms.append(float(gradient(archer.learner).norm()))
+        archer.learner.optimizer.zero_grad()
+    weighted, unweighted = norms
+    assert unweighted > 0.01 and weighted < 1e-4 * unweighted
+
+
+def last(sequence: TokenSequence) -> float:
+    """The log-probability of the last token when it was sampled."""
+    assert sequence.old_logprobs is not None
+    return sequence.old_logprobs[-1]
+
+
+@pytest.mark.parametrize(("older", "factor"), [(0.0, 1.0), (0.5, math.exp(-1.0)), (-9.0, 2.0)])
+def test_actions_are_weighted_by_their_capped_importance(older: float, factor: float) -> None:
+    """``older`` is the difference of a token's log-probability when it was sampled; an action has two."""
+    archer: ArCHer = make("archer")
+    set_heads(archer, 0.1, 0.2, -0.2, 0.4)
+    (lesson,) = lessons(archer, [1.0])
+    fresh = archer.fresh(lesson, 0)
+    assert fresh is not None and fresh.old_logprobs is not None
+    total = sum(fresh.old_logprobs)
+    old = [x + older * m for x, m in zip(fresh.old_logprobs, fresh.loss_mask, strict=True)]
+    policy = archer.advantages([replace(fresh, old_logprobs=old)])
+    loss = archer_loss(archer.config, [], policy, torch.zeros(1, 4))
+    found = archer.learner.forward_backward(pack(policy, 64), loss)
+    assert found["importance"] == pytest.approx(factor, rel=1e-4)
+    assert found["policy_loss"] == pytest.approx(-0.3 * factor * total, rel=1e-4)
+
+
+def test_an_engine_without_log_probabilities_is_an_error() -> None:
+    archer: ArCHer = make("archer")
+    (lesson,) = lessons(archer, [1.0])
+    assert lesson.proposed is not None
+    lesson.proposed = replace(lesson.proposed, sample=replace(lesson.proposed.sample, logprobs=None))
+    with pytest.raises(NlacBenchError, match="log-probabilities"):
+        archer.fresh(lesson, 0)
 
 
 def test_with_true_returns_the_policys_gradient_is_that_of_grpo() -> None:
@@ -94,7 +162,7 @@ def test_with_true_returns_the_policys_gradient_is_that_of_grpo() -> None:
     grpo: GRPO = make("grpo", kl_coef=0.0, scale_by_std=False)
     mask = [0.0, 0.0, 0.0, 1.0, 1.0]
     pairs = zip(ids, advantages, strict=True)
-    policy = [TokenSequence(row, mask, weight=a, group_id=i) for i, (row, a) in enumerate(pairs)]
+    policy = [sampled(archer, row, mask, a, i) for i, (row, a) in enumerate(pairs)]
     archer.learner.forward_backward(
         pack(policy, 64), archer_loss(archer.config, [], policy, torch.zeros(4, 4))
     )
@@ -136,7 +204,13 @@ def test_metrics_of_the_policy_are_means_over_its_own_steps() -> None:
     metrics = archer.steps([*taught, *taught], step)
     policy = [row for row in rows if "policy_loss" in row]
     assert (metrics["gradient_steps"], len(policy)) == (4, 2)
-    for name, own in (("policy_loss", policy), ("advantage", policy), ("q_loss", rows), ("loss", rows)):
+    for name, own in (
+        ("policy_loss", policy),
+        ("advantage", policy),
+        ("importance", policy),
+        ("q_loss", rows),
+        ("loss", rows),
+    ):
         assert metrics[name] == pytest.approx(sum(row[name] for row in own) / len(own)), name
     assert mean_of_steps([]) == {"gradient_steps": 0}
 
@@ -147,7 +221,7 @@ def test_answers_that_cannot_be_parsed_are_actions_too(monkeypatch: pytest.Monke
     lesson.proposed = None
 
     async def sample(request: SampleRequest) -> list[Sample]:
-        return [Sample("red-0 red-0", "length", ids=[8, 8])]
+        return [Sample("red-0 red-0", "length", ids=[8, 8], logprobs=[-1.0, -1.0])]
 
     monkeypatch.setattr(archer.resources.engine, "sample", sample)
     asyncio.run(archer.ask([lesson]))
@@ -191,7 +265,7 @@ class TabularArcher:
                     following = replace(following, prompt_ids=[cells.index(there)])
                 place = ("grid", 0, 0, 0)  # task, seed, step and version of the weights
                 t = Transition(state, move, float(won), None if ends else following, ends, won, *place)
-                action = Action(move, Sample(move, "stop", ids=[a]))
+                action = Action(move, Sample(move, "stop", ids=[a], logprobs=[0.0]))
                 self.lessons.append(Lesson(t, 1.0, self.archer.speaking.speaker(c, a), proposed=action))
         monkeypatch.setattr(self.archer.encoder, "_prompts", _Unread)
         monkeypatch.setattr(self.archer, "values", self.values)

@@ -173,7 +173,11 @@ def lessons(algorithm: Any, numbers: Sequence[int]) -> list[Any]:
     own: list[Any] = []
     for place, n in enumerate(numbers):
         words = [BUTTONS[COLOURS[k % 2]][(n + k) % 4] for k in range(3)]
-        actions = [Action(w, Sample(w, "stop", ids=[9 + n, 8, 1][: 2 + k], logprobs=[-1.0 - k] * 2)) for k, w in enumerate(words)]  # fmt: skip  # noqa: E501
+        answers = [[9 + n, 8, 1][: 2 + k] for k in range(3)]
+        actions = [
+            Action(w, Sample(w, "stop", ids=ids, logprobs=[-3.0 - k] * len(ids)))
+            for k, (w, ids) in enumerate(zip(words, answers, strict=True))
+        ]
         speaker, t = algorithm.speaking.speaker("recorded"), algorithm.replay.items[place]
         weight = 1 / (1 + n)
         if isinstance(algorithm, SAC):
