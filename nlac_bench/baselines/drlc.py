@@ -17,6 +17,7 @@ reward of the whole answer instead.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class DRLC(PPO):
     judged: dict[int, list[Lesson]]
     """The lessons about an episode's turns, by the episode's ``id``."""
 
-    def __init__(self, resources: Resources[DrlcConfig]) -> None:
+    def __init__(self, resources: Resources[Any]) -> None:
         super().__init__(replace(resources, slots=("policy",)))
         if self.config.samples_initial:  # once, before a checkpoint is loaded
             resources.engine.sync(LearnerSource(self.learner), 0, "target")
