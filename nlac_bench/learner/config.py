@@ -189,7 +189,7 @@ class TrainConfig(Settings):
 
     @property
     def samples_initial(self) -> bool:
-        """Whether roles are sampled from the initial weights, which the engine then has as ``target``."""
+        """Whether roles are sampled from the initial weights, which the method copies to slot ``target``."""
         return False
 
     @property
