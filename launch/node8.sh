@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains configs/paper/tau_retail_qwen2.5-7b.toml on 8 GPUs. 4 of them learn;
-# 3 servers of the policy and 1 of its moving average have 1 each.
+# 3 servers of slot policy and 1 of slot target have 1 each.
 # nlac-bench and vLLM must be installed in the active environment.
 # Whoever reaches a server can replace its weights: use a private network.
 set -euo pipefail

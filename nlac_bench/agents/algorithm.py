@@ -200,7 +200,7 @@ class Algorithm(Protocol):
     """A training algorithm. One ``update`` is one iteration of its paper's loop."""
 
     def __init__(self, resources: Resources[Any]) -> None:
-        """Create the algorithm; at this time the engine has the untrained weights."""
+        """Create the algorithm; at this time engine and learner have the untrained weights."""
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
         """Learn from ``episodes`` and copy the new weights to the engine.

@@ -88,7 +88,8 @@ class Method:
         options = self.learner_options(self.config({}))
         listed = [f"scalar head {name} ({kind})" for name, kind in self.heads.items()]
         listed += ["moving average of the weights"] if options.get("ema") else []
-        listed += ["moving average in the engine"] if "target" in self.slots(self.config({})) else []
+        if "target" in self.slots(self.config({})):
+            listed.append(f"{'moving average' if options.get('ema') else 'initial weights'} in the engine")
         return listed + (["episodes of the newest policy"] if not self.off_policy else [])
 
     @property
@@ -146,7 +147,7 @@ class Method:
     def slots(self, settings: "TrainConfig") -> tuple[Slot, ...]:
         """Return the slots of the engine that it samples from with ``settings``."""
         average = self.samples_average and self.learner_options(settings).get("ema")
-        return ("policy", "target") if average else ("policy",)
+        return ("policy", "target") if average or settings.samples_initial else ("policy",)
 
     def check_engine(self, engine: object, model: str | None, settings: "TrainConfig | None" = None) -> None:
         """Check that this method can be trained with ``engine``.

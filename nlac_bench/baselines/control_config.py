@@ -32,6 +32,11 @@ class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
         "2); 0 is PPO",
     )
 
+    @property
+    def samples_initial(self) -> bool:
+        """Whether a critic is asked: it is the initial model."""
+        return self.verdict_coef > 0
+
     def own_cost(self, turns: float) -> TransitionCost:
         """Return the cost of PPO, with a future and a critique of each action."""
         judged = float(self.verdict_coef > 0)

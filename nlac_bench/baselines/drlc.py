@@ -5,24 +5,30 @@ has the verdicts of a critic that reads each part of an episode.
 
     r_t = r_t(environment) + α₂ · (+1 if the critic calls a_t optimal, −1 if it does not)
 
-It learns from the same critic as NLAC, but only from its yes or no: the control for "is language needed?".
+The critic is the initial model, which stays frozen, as in the paper, where it may also be the policy's own
+model. It has the prompts of NLAC's critic, but never learns from the environment, and only its yes or no is
+used: the control for "is language needed?".
 
 Deviations. A span is a turn, and its reward is at the turn's last token; the published code marks words, and
-rewards each of their tokens. The critic is the policy's own model, as in one of the paper's two settings, and
-reads predicted futures as NLAC's does; the paper's reads the reward of the whole answer instead.
+rewards each of their tokens. The critic reads futures that it predicts, as NLAC's does; the paper's reads the
+reward of the whole answer instead.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import criticise, predicted, replayed, shuffle
 from nlac_bench.baselines.control_config import DrlcConfig
 from nlac_bench.baselines.on_policy import rewards_of
 from nlac_bench.baselines.ppo import PPO
 from nlac_bench.learner.outputs import Metrics
+from nlac_bench.learner.source import LearnerSource
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.types import Episode
 
@@ -33,6 +39,11 @@ class DRLC(PPO):
     config: DrlcConfig
     judged: dict[int, list[Lesson]]
     """The lessons about an episode's turns, by the episode's ``id``."""
+
+    def __init__(self, resources: Resources[Any]) -> None:
+        super().__init__(replace(resources, slots=("policy",)))
+        if self.config.samples_initial:  # once, before a checkpoint is loaded
+            resources.engine.sync(LearnerSource(self.learner), 0, "target")
 
     async def prepare(self, episodes: Sequence[Episode]) -> None:
         """Ask the critic about the action of each turn; a critique that cannot be parsed is no reward."""
@@ -45,8 +56,8 @@ class DRLC(PPO):
                 lesson = Lesson(t, 1.0, self.speaking.speaker(self.version, len(lessons)))
                 self.judged[id(episode)].append(lesson)
                 lessons.append(lesson)
-        futures = partial(predicted, k=c.num_nlq_samples)
-        await self.speaking.each(lessons, replayed, partial(criticise, futures=futures))
+        futures = partial(predicted, k=c.num_nlq_samples, slot="target")
+        await self.speaking.each(lessons, replayed, partial(criticise, futures=futures, slot="target"))
         if c.shuffle_critiques:  # neighbours are turns of one episode, so the order is drawn
             rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "shuffle"))
             shuffle([lessons[i] for i in rng.permutation(len(lessons))])

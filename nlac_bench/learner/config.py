@@ -188,6 +188,11 @@ class TrainConfig(Settings):
         return True
 
     @property
+    def samples_initial(self) -> bool:
+        """Whether roles are sampled from the initial weights, which the method copies to slot ``target``."""
+        return False
+
+    @property
     def needs_reference(self) -> bool:
         """Whether a copy of the initial weights is kept, for the penalty or for the metric."""
         return self.kl_coef > 0 or self.kl_probe

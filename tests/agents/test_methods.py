@@ -50,6 +50,7 @@ def test_a_registration_says_what_the_method_needs() -> None:
     heads = [f"scalar head {name}" for name in ("q1 (action)", "q2 (action)", "v1 (state)", "v2 (state)")]
     assert BUILT_IN["archer"].needs == [*heads, "moving average of the weights"]
     assert BUILT_IN["nlac"].needs == ["moving average of the weights", "moving average in the engine"]
+    assert BUILT_IN["drlc"].needs[1:] == ["initial weights in the engine", "episodes of the newest policy"]
     assert BUILT_IN["agent_prm"].needs == ["scalar head reward (action)", "episodes of the newest policy"]
     assert all("arXiv" in method.paper for method in BUILT_IN.values()) and MINE.paper == ""
 

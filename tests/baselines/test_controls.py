@@ -1,6 +1,7 @@
 """The controls of NLAC: what must be right in each, on figures worked by hand, and their known results."""
 
 import asyncio
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle
@@ -18,6 +19,7 @@ from nlac_bench.agents.roles.speaker import Action, Future, Speaker
 from nlac_bench.agents.roles.transition import State
 from nlac_bench.baselines.critique_rl import Trial
 from nlac_bench.baselines.drlc import DRLC
+from nlac_bench.learner import checkpoint
 from nlac_bench.learner.batch import TokenSequence
 from nlac_bench.rollout.engines.engine import Sample
 from nlac_bench.rollout.engines.forms import Filled
@@ -88,6 +90,36 @@ def test_drlcs_shuffled_verdicts_are_those_of_other_turns(monkeypatch: pytest.Mo
         found.append([reward > 0 for e in played for reward in drlc.rewards(e)])
     assert found[0] == right and sum(found[1]) == sum(right)
     assert 16 < sum(one == other for one, other in zip(found[1], right, strict=True)) < 48
+
+
+def test_drlcs_critic_is_the_initial_model_also_after_a_resume(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is copied to the engine once; later only the policy is."""
+    warm = signal_env.shared_warm_start(tmp_path_factory)
+    monkeypatch.setattr(signal_env, "random_model", lambda: copy.deepcopy(warm))
+    played = [episode(f"{i}", [0.0, float(i % 2)]) for i in range(4)]
+
+    def judged(drlc: DRLC) -> list[tuple[str | None, Critique | None]]:
+        drlc.version = 1  # the seeds depend on it
+        asyncio.run(drlc.prepare(played))
+        return [(x.future, x.critique) for lessons in drlc.judged.values() for x in lessons]
+
+    drlc: DRLC = make("drlc", lr=0.05)
+    drlc.sync()
+    before, first = weights(drlc), judged(drlc)
+    assert all(critique is not None for _, critique in first)
+    asyncio.run(drlc.update(played))
+    after = weights(drlc)
+    assert not torch.equal(before, after) and judged(drlc) == first
+    checkpoint.save(drlc.learner, tmp_path / "last", drlc.save)
+    resumed: DRLC = make("drlc", lr=0.05)
+    resumed.load(tmp_path / "last", checkpoint.load(resumed.learner, tmp_path / "last"))
+    assert torch.equal(weights(resumed), after) and judged(resumed) == first
+    synced: list[str] = []
+    monkeypatch.setattr(resumed.resources.engine, "sync", lambda source, version, slot: synced.append(slot))
+    resumed.sync()
+    assert synced == ["policy"]
 
 
 # --- NLAC with backup=monte_carlo ---------------------------------------------------------------------

@@ -603,6 +603,7 @@ def test_sac_refuses_a_prompt_that_neither_loss_can_use() -> None:
         ("sac", {"critic_coef": 0, "priority_alpha": 0}, True, ("policy",)),
         ("nlrl", {}, False, ("policy",)),
         ("ppo", {}, False, ("policy",)),
+        ("drlc", {"verdict_coef": 0}, False, ("policy",)),
     ],
 )
 def test_a_moving_average_is_kept_and_synced_only_where_it_is_used(

@@ -126,7 +126,7 @@ def test_json_has_servers_and_learner(monkeypatch: pytest.MonkeyPatch) -> None:
     ("launch", "agent", "named"),
     [
         ({"gpus_per_node": 1}, "nlac", "--engine vllm"),
-        ({"gpus_per_node": 2}, "nlac", "a server of the policy and one of its moving average"),
+        ({"gpus_per_node": 2}, "nlac", "a server of slot policy and one of slot target"),
         ({"learner_gpus": 8}, "nlac", "learner_gpus = 8"),
         ({"nodes": 2, "learner_gpus": 12}, "nlac", "learner_gpus = 12"),
         ({"tensor_parallel_size": 3}, "nlac", "tensor_parallel_size = 3 does not divide the 4 GPUs"),
@@ -136,8 +136,8 @@ def test_json_has_servers_and_learner(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"nodes": 5, "data_parallel_size": 16}, "grpo", "3 machines have no learner"),
         ({"target_servers": 4}, "nlac", "target_servers = 4 must be from 1 to 3"),
         ({"target_servers": 0}, "nlql", "target_servers = 0 must be from 1 to 3"),
-        ({"target_servers": 1}, "grpo", "target_servers = 1, but this method samples from no moving average"),
-        ({"target_servers": 1}, "sac", "target_servers = 1, but this method samples from no moving average"),
+        ({"target_servers": 1}, "grpo", "target_servers = 1, but this method samples from no slot target"),
+        ({"target_servers": 1}, "sac", "target_servers = 1, but this method samples from no slot target"),
         ({"nodes": 0}, "nlac", "launch.nodes must be at least 1"),
         ({"gpus_per_node": "8"}, "nlac", "launch.gpus_per_node must be a whole number, got '8'"),
         ({"gpu_memory_utilization": 1.5}, "nlac", "gpu_memory_utilization must be above 0 and at most 1"),
@@ -160,7 +160,7 @@ def test_heads_of_a_model_in_a_folder(tmp_path: Path) -> None:
     path.write_text(text)
     assert planned(path).servers
     path.write_text(text.replace("tensor_parallel_size = 2", "tensor_parallel_size = 4\nlearner_gpus = 4"))
-    with pytest.raises(ConfigError, match="one of its moving average"):
+    with pytest.raises(ConfigError, match="one of slot target"):
         planned(path)
     with pytest.raises(ConfigError, match="4 does not divide the 6 attention heads"):
         planned(path, gpus_per_node=16)

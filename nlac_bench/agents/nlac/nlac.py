@@ -183,21 +183,21 @@ def proposed(lesson: Lesson, action: Action | None) -> None:
     lesson.done = action is None
 
 
-async def predicted(lesson: Lesson, k: int) -> list[str]:
+async def predicted(lesson: Lesson, k: int, slot: Slot = "policy") -> list[str]:
     """Sample d⁽¹⁾…d⁽ᵏ⁾ ~ M(· | s, a) for the proposed action."""
     assert lesson.proposed is not None
-    futures = await lesson.speaker.futures(lesson.transition.state, lesson.proposed.text, k)
+    futures = await lesson.speaker.futures(lesson.transition.state, lesson.proposed.text, k, slot)
     lesson.success_probability = futures[0].success if futures else None
     return [future.text for future in futures]
 
 
-async def criticise(lesson: Lesson, futures: Futures) -> None:
+async def criticise(lesson: Lesson, futures: Futures, slot: Slot = "policy") -> None:
     """Sample the critique ~ E(s, a, d⁽¹⁾…d⁽ᵏ⁾) of the proposed action."""
     if lesson.done or lesson.proposed is None:
         return
     state, action, read = lesson.transition.state, lesson.proposed.text, await futures(lesson)
     lesson.future = read[0] if read else None
-    lesson.critique = await lesson.speaker.critique(state, action, read) if read else None
+    lesson.critique = await lesson.speaker.critique(state, action, read, slot) if read else None
     if lesson.critique is None:  # without a critique the action must not be distilled
         lesson.done, lesson.proposed = True, None
 

@@ -39,7 +39,8 @@ class Future:
 class Speaker:
     """Samples answers in all roles for one transition, with its own random numbers.
 
-    The weights are those of θ, or with slot ``target`` those of the moving average θ̄.
+    The weights are those of θ, or with slot ``target`` those of the moving average θ̄, in DRLC of
+    the initial model.
 
     Args:
         sampling: sampling parameters of policy, successor, backup and aggregator.
@@ -134,10 +135,12 @@ class Speaker:
         self._readable("backup", explained, sample, prompt)
         return plain if explained is None else explained
 
-    async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
+    async def critique(
+        self, state: State, action: str, futures: Sequence[str], slot: Slot = "policy"
+    ) -> Critique | None:
         """Sample a critique from E(s, a, d⁽¹⁾…d⁽ᵏ⁾); None if the answer cannot be parsed."""
         prompt = self._prompts.evaluator(state, action, futures)
-        (sample,) = await self._ask(prompt, "evaluator")
+        (sample,) = await self._ask(prompt, "evaluator", slot=slot)
         critique = self._prompts.parse_critique(decoded(prompt, sample)) if whole(sample) else None
         if not self._readable("evaluator", critique, sample, prompt) or critique is None:
             return None

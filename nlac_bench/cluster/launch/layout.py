@@ -8,7 +8,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.rollout.engines.engine import Slot
 
 SERVERS_PER_TARGET = 8
-"""Number of servers per server of the moving average, to which NLAC sends about one call in eight."""
+"""Number of servers per server of slot ``target``, to which NLAC sends about one call in eight."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def layout(settings: LaunchSettings, averaged: bool) -> Layout:
     """Return the layout: the learner has the first GPUs, servers of the policy follow, then the others.
 
     Args:
-        averaged: whether the method keeps a moving average, which needs a server of its own.
+        averaged: whether the method samples from slot ``target``, which needs a server of its own.
 
     Raises:
         ConfigError: the GPUs cannot be divided in this way; the message names the setting to change.
@@ -121,18 +121,18 @@ def _spanning(settings: LaunchSettings, size: int, whole: list[int]) -> Iterator
 
 
 def _target_servers(settings: LaunchSettings, servers: int, averaged: bool) -> int:
-    """Return the number of servers of the moving average."""
+    """Return the number of servers of slot ``target``."""
     wanted = settings.target_servers
     if not averaged:
         if wanted:
             raise ConfigError(
-                f"{TABLE}.target_servers = {wanted}, but this method samples from no moving average; remove "
+                f"{TABLE}.target_servers = {wanted}, but this method samples from no slot target; remove "
                 "the setting"
             )
         return 0
     if servers < 2:
         raise ConfigError(
-            f"this method needs a server of the policy and one of its moving average, and {servers} fits on "
+            f"this method needs a server of slot policy and one of slot target, and {servers} fits on "
             f"the GPUs that serve; reduce {TABLE}.tensor_parallel_size = {settings.tensor_parallel_size}, "
             f"{TABLE}.data_parallel_size = {settings.data_parallel_size} or {TABLE}.learner_gpus"
         )
@@ -140,6 +140,6 @@ def _target_servers(settings: LaunchSettings, servers: int, averaged: bool) -> i
     if not 1 <= result < servers:
         raise ConfigError(
             f"{TABLE}.target_servers = {result} must be from 1 to {servers - 1}: there are {servers} "
-            "servers, and policy and moving average need at least one each"
+            "servers, and slots policy and target need at least one each"
         )
     return result

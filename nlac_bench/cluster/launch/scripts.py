@@ -116,7 +116,7 @@ def _about(plan: Plan) -> str:
     slots = [server.slot for server in plan.servers]
     return (
         f"# Trains {shlex.quote(str(plan.config))} on {size} GPUs. {plan.place.size} of them learn;\n"
-        f"# {slots.count('policy')} servers of the policy and {slots.count('target')} of its moving average "
+        f"# {slots.count('policy')} servers of slot policy and {slots.count('target')} of slot target "
         f"have {plan.servers[0].place.size} each.\n"
         "# nlac-bench and vLLM must be installed in the active environment.\n"
         "# Whoever reaches a server can replace its weights: use a private network.\n"

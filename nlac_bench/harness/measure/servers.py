@@ -7,19 +7,19 @@ from nlac_bench.rollout.engines.engine import Slot
 from nlac_bench.rollout.engines.vllm.http import check_address
 
 SHARE = 8
-"""Number of servers per server of the moving average. NLAC samples one call in eight from it, and with
+"""Number of servers per server of slot ``target``. NLAC samples one call in eight from it, and with
 ``train.backup_by=target`` three in eight, for which more servers can be labelled."""
 
 
 def assigned(servers: str, needs_target: bool) -> list[tuple[str, Slot]]:
     """Return the address and the slot of each server that the run uses.
 
-    Servers without a label are of slot ``policy``; if the method samples from a moving average and no server
+    Servers without a label are of slot ``policy``; if the method samples from slot ``target`` and no server
     is labelled ``target``, the last eighth of them, at least one, is of slot ``target``.
 
     Args:
         servers: ``URL[@SLOT]``, separated by commas.
-        needs_target: whether the method samples from a moving average; otherwise servers labelled ``target``
+        needs_target: whether the method samples from slot ``target``; otherwise servers labelled ``target``
             are not used.
 
     Raises:

@@ -131,8 +131,8 @@ class RunConfig(Settings):
     servers: str | None = _option(
         None,
         "vLLM servers that run --model, as URL[@policy|@target], separated by commas. The run replaces their "
-        "weights, so they belong to a private network. Without labels one in eight, at least one, has the "
-        "moving average of methods that keep one.",
+        "weights, so they belong to a private network. Without labels one in eight, at least one, is of "
+        "slot target if the method samples from it.",
         resume="repeat or replace",
         effect="are servers that would get the weights, and your API key",
     )
