@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.nlac.lesson import Lesson, explained, note_real_futures
+from nlac_bench.agents.nlac.lesson import Lesson, explained, note_real_futures, real_future
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import step
 from nlac_bench.agents.roles.speaker import ComparingSpeaker
@@ -78,7 +78,8 @@ class NLRL(Monitored[NlrlConfig]):
         """
         assert isinstance(lesson.speaker, ComparingSpeaker)
         t = lesson.transition
-        real = await explained(lesson, self.speaking.prompts)
+        prompts = self.speaking.prompts
+        real = await real_future(lesson, prompts)
         futures = [] if real is None else [real]
         missing = range(len(futures), self.config.num_futures)
         env = await self.resources.reached(t) if missing else None
@@ -86,9 +87,9 @@ class NLRL(Monitored[NlrlConfig]):
             for k in missing:
                 seed = derive_seed(self.resources.seed, self.replay.iteration, t.seed, t.step, k)
                 playout = await self.resources.play_on(env.fork(), t, t.action, seed)
-                if playout.ended:
-                    told = playout.observations, playout.success, playout.reward
-                    futures.append(self.speaking.prompts.hindsight(*told))
+                if playout.end is not None:
+                    future = prompts.hindsight(playout.observations, playout.success, playout.reward)
+                    futures.append(await explained(lesson.speaker, prompts, playout.end, future))
         if futures:
             lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from nlac_bench.agents.nlac.lesson import Lesson, explained, note_real_futures
+from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import ask, read, replayed, shares_of, step
 from nlac_bench.agents.roles.transition import Transition
@@ -43,5 +43,5 @@ class SelfDistillation(Monitored[SelfDistillationConfig]):
 
     async def real_future(self, lesson: Lesson) -> list[str]:
         """Return the real future of the played action; empty if the episode was truncated."""
-        future = await explained(lesson, self.speaking.prompts)
+        future = await real_future(lesson, self.speaking.prompts)
         return [] if future is None else [future]

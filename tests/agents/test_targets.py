@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nlac_bench import tiny
-from nlac_bench.agents.nlac.lesson import Lesson, explained, note_real_futures
+from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future
 from nlac_bench.agents.nlac.nlac import back_up
 from nlac_bench.agents.roles.answers import RoleAnswers
 from nlac_bench.agents.roles.chat import ChatPrompts
@@ -27,6 +27,7 @@ from nlac_bench.envs import registry
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
 from nlac_bench.types import Episode, Turn
+from tests.envs.count_down import CountDown
 
 STATE = State("demo", "be kind", (), ({"role": "user", "content": "hello", "kind": "message"},))
 END = Transition(STATE, "a cat?", -1.0, None, True, False, "t", 0, 0, 0, last_words="No. You lost.")
@@ -122,36 +123,36 @@ EPISODE = Episode(
 )  # fmt: skip
 
 
-def real_future(
+def told(
     prompts: RolePrompts, step: int, answer: str, episode: Episode = EPISODE
 ) -> tuple[str | None, list[SampleRequest]]:
     """The real future of a step of ``episode``, and the requests that made it."""
     engine, new = Scripted(answer), transitions(episode, "demo", {})
     note_real_futures(new, episode, prompts)
     speaker = Speaking(engine, prompts, Sampling(), Sampling(), seed=0, concurrency=1).speaker("x")
-    return asyncio.run(explained(Lesson(new[step], 1.0, speaker), prompts)), engine.requests
+    return asyncio.run(real_future(Lesson(new[step], 1.0, speaker), prompts)), engine.requests
 
 
 @pytest.mark.parametrize("step", [0, 1])
 def test_real_futures_of_a_model_that_explains_outcomes_have_its_reasons(step: int) -> None:
     """Without them, they would be in a form that its evaluator was not taught to read."""
     prompts, answer = CompactPrompts(explains=True), "by: guessing a cat; right: asking; end: failure"
-    found, (request,) = real_future(prompts, step, answer)
+    found, (request,) = told(prompts, step, answer)
     assert found == answer and (request.role, request.slot) == ("backup", "policy")
     ending = "<|user|>No. You lost.<|future|>next: No. You lost.; end: failure<|backup|>"
     assert request.messages is not None and str(request.messages[0]["content"]).endswith(ending)
-    found, _ = real_future(prompts, step, answer.replace("failure", "success"))
+    found, _ = told(prompts, step, answer.replace("failure", "success"))
     assert found == answer, "the outcome is the real one"
-    found, _ = real_future(prompts, step, "no future")
+    found, _ = told(prompts, step, "no future")
     assert (
         found == ["next: Yes.; then: No. You lost.; end: failure", "next: No. You lost.; end: failure"][step]
     )
 
 
 def test_the_reasons_of_a_chat_model_stand_before_what_really_happened() -> None:
-    prompts, told = ChatPrompts("first"), ["Yes.", "No. You lost."]
-    found, (request,) = real_future(prompts, 0, "</think>Reasoning: no clue\nPrediction: x\nOutcome: failure")
-    assert found == prompts.hindsight(told, False, 0.0).replace(
+    prompts, heard = ChatPrompts("first"), ["Yes.", "No. You lost."]
+    found, (request,) = told(prompts, 0, "</think>Reasoning: no clue\nPrediction: x\nOutcome: failure")
+    assert found == prompts.hindsight(heard, False, 0.0).replace(
         "After this action the task goes on for 1 more steps.", "no clue"
     )
     assert "The task ends with this action: No. You lost." in str(request.messages)
@@ -168,9 +169,9 @@ def test_the_reasons_of_a_chat_model_stand_before_what_really_happened() -> None
 def test_no_model_is_asked_about_real_futures_that_need_no_reasons(
     prompts: RolePrompts, episode: Episode
 ) -> None:
-    found, requests = real_future(prompts, 0, "by: x; end: failure", episode)
-    told = prompts.hindsight(["Yes.", "No. You lost."], False, 0.0) if episode.terminated else None
-    assert found == told and not requests
+    found, requests = told(prompts, 0, "by: x; end: failure", episode)
+    expected = prompts.hindsight(["Yes.", "No. You lost."], False, 0.0) if episode.terminated else None
+    assert found == expected and not requests
 
 
 def test_the_end_that_a_compact_model_expects_does_not_change_the_outcome() -> None:
@@ -263,7 +264,22 @@ def test_a_continuation_adds_to_the_rewards_before_it() -> None:
     earlier = replace(END, state=state, reward_before=-2.0)
     actor = agent.resume(state, "Is it alive?", 0)
     playout = asyncio.run(play_on(env, earlier, "Is it alive?", actor, agent.prompts, max_turns=3))
-    assert not playout.success and not playout.ended, "it was cut after three more turns"
+    assert not playout.success and playout.end is None, "it was cut after three more turns"
     assert playout.reward == -2.0 - len(playout.observations)
     assert [turn.observation for turn in playout.turns] == playout.observations[1:]
     assert [turn.reward for turn in playout.turns] == [-1.0] * 3
+
+
+def test_a_continuation_that_ends_has_its_last_transition() -> None:
+    env, prompts = CountDown(), CompactPrompts()
+    observation, _ = env.reset(seed=0, options={"task_id": "3"})
+    state = State(env.name, "", (), ({"role": "user", "content": observation, "kind": "message"},))
+    actor = PolicyAgent(Scripted("1"), prompts, Sampling()).resume(state, "2", 0)
+    earlier = replace(END, state=state, reward_before=-2.0, step=2)
+    playout = asyncio.run(play_on(env, earlier, "2", actor, prompts, max_turns=3))
+    end = playout.end
+    assert end is not None and playout.success and end.success and end.terminated and end.step == 3
+    assert (end.action, end.last_words) == ("1", playout.observations[1])
+    said = [message["content"] for message in end.state.messages]
+    assert said == ["3", "2", playout.observations[0]]
+    assert (end.reward_before, end.reward, playout.reward) == (-2.0, 1.0, -1.0)

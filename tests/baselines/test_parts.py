@@ -129,7 +129,7 @@ def test_a_continuation_reads_the_tokens_of_the_episode_where_prompts_grow(
 
     async def playout(env: Any, transition: Any, action: str, actor: Any, prompts: Any, most: int) -> Playout:
         seen.append(actor._prefix_ids)
-        return Playout([], False, 0.0, False)
+        return Playout([], False, 0.0, None)
 
     monkeypatch.setattr("nlac_bench.agents.algorithm.play_on", playout)
     monkeypatch.setattr(CompactPrompts, "grows", grows, raising=False)
@@ -748,7 +748,8 @@ def test_nlrl_reads_the_episodes_own_rest_and_no_cut(end: str, monkeypatch: pyte
     nlrl: Any = make("nlrl", num_futures=2)
     nlrl.remember([episode("red-0", [0.0, float(end == "success")], cut=end == "cut")])
     read: list[list[str]] = []
-    outcomes = iter([Playout(["wrong"], True, 1.0, ended=True), Playout(["wrong"], False, 0.0, ended=False)])
+    last = replace(nlrl.replay.items[-1], terminated=True)
+    outcomes = iter([Playout(["wrong"], True, 1.0, last), Playout(["wrong"], False, 0.0, None)])
 
     async def aggregate(state: Any, action: str, futures: Sequence[str]) -> str:
         read.append(list(futures))

@@ -74,17 +74,23 @@ def note_real_futures(
         t.notes[name] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
 
 
-async def explained(lesson: Lesson, prompts: RolePrompts, name: str = "future") -> str | None:
-    """Return the noted real future of the played action in the form of the successor's answers; None without
-    one.
+async def real_future(lesson: Lesson, prompts: RolePrompts, name: str = "future") -> str | None:
+    """Return the noted real future of the played action, ``explained``; None without one."""
+    future = lesson.transition.notes.get(name)
+    if future is None:
+        return None
+    return await explained(lesson.speaker, prompts, lesson.transition.end, str(future))
 
-    Successors of models that explain outcomes are taught to state reasons, so the model writes those for the
-    end of the episode, as in the backup of its last transition.
+
+async def explained(speaker: Speaker, prompts: RolePrompts, end: Transition | None, future: str) -> str:
+    """Return the real ``future`` in the form of the successor's answers.
+
+    Successors of models that explain outcomes are taught to state reasons, so the model writes those for
+    ``end``, the last transition of the episode, as in the backup of such a transition.
     """
-    t, future = lesson.transition, lesson.transition.notes.get(name)
-    if future is None or t.end is None or not explains(prompts):
-        return None if future is None else str(future)
-    return await lesson.speaker.explain(prompts, t.end, ending_of(t.end, prompts), target=str(future))
+    if end is None or not explains(prompts):
+        return future
+    return await speaker.explain(prompts, end, ending_of(end, prompts), target=future)
 
 
 def ending_of(last: Transition, prompts: RolePrompts) -> str:

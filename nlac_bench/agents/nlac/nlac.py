@@ -15,7 +15,7 @@ from torch import Tensor
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.agents.nlac.config import BackupConfig, LessonConfig, NlacConfig, RefinementConfig
-from nlac_bench.agents.nlac.lesson import Lesson, ending_of, explained, explains, note_real_futures
+from nlac_bench.agents.nlac.lesson import Lesson, ending_of, explains, note_real_futures, real_future
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
 from nlac_bench.agents.roles.role_prompts import RolePrompts
@@ -150,7 +150,7 @@ def back_up_by(config: BackupConfig, prompts: RolePrompts) -> Step:
 
 async def told(lesson: Lesson, prompts: RolePrompts) -> None:
     """Take the real rest of the episode, which was noted, as target (Monte Carlo); a cut one has none."""
-    lesson.target = await explained(lesson, prompts, "target")
+    lesson.target = await real_future(lesson, prompts, "target")
 
 
 def slot_of(by: Literal["target", "successor"]) -> Slot:

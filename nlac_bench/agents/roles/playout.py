@@ -13,13 +13,13 @@ from nlac_bench.types import Turn
 @dataclass(frozen=True, slots=True)
 class Playout:
     """A continuation: the environment's answers to the action and to later ones, whether it succeeded, the
-    reward of the whole episode, whether the episode ended (if not, it was cut and has no outcome), and the
-    policy's turns after the action, with their tokens."""
+    reward of the whole episode, its last transition (None if it was cut and has no outcome), and the policy's
+    turns after the action, with their tokens."""
 
     observations: list[str]
     success: bool
     reward: float
-    ended: bool
+    end: Transition | None
     turns: list[Turn] = field(default_factory=list)
 
 
@@ -51,13 +51,22 @@ async def play_on(
     observation, reward, terminated, cut, info = await env.astep(prompts.heard(action, transition.state))
     observations, total = [observation], transition.reward_before + float(reward)
     turns: list[Turn] = []
+    state, said = transition.state, action
     while not (terminated or cut) and len(observations) <= max_turns:
         turn = await actor.act(observation, info)
         if not turn.played:  # the context is full
             break
+        state, said = state.after(said, observation, str(info.get("action_kind", "message"))), turn.text
         observation, reward, terminated, cut, info = await env.astep(turn.text)
         turn.observation, turn.reward = observation, float(reward)
         turns.append(turn)
         observations.append(observation)
         total += float(reward)
-    return Playout(observations, terminated and bool(info.get("success")), total, terminated, turns)
+    success, end = terminated and bool(info.get("success")), None
+    if terminated:
+        end = Transition(
+            state, said, float(reward), None, True, success, transition.task_id, transition.seed,
+            transition.step + len(turns), transition.weight_version, transition.trial,
+            reward_before=total - float(reward), last_words=observation,
+        )  # fmt: skip
+    return Playout(observations, success, total, end, turns)
