@@ -281,7 +281,6 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Cao et al. 2024, arXiv 2401.07382",
             algorithm=f"{_BASELINES}.drlc:DRLC",
             settings=f"{_BASELINES}.control_config:DrlcConfig",
-            best_of="evaluator",
             learner={"heads": {"value": "state"}},
         ),
         Method(
