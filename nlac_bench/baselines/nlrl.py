@@ -10,7 +10,15 @@ from functools import partial
 import numpy as np
 
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.nlac.lesson import Lesson, explained, note_real_futures, real_future
+from nlac_bench.agents.nlac.lesson import (
+    Lesson,
+    ending_of,
+    explains,
+    note_real_futures,
+    note_reasons,
+    real_future,
+    with_reasons,
+)
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import step
 from nlac_bench.agents.roles.speaker import ComparingSpeaker
@@ -68,6 +76,7 @@ class NLRL(Monitored[NlrlConfig]):
 
     async def evaluate_all(self, lessons: Sequence[Lesson]) -> None:
         """Evaluate every (s, a)."""
+        await note_reasons(lessons, self.speaking, self.replay.iteration, "end")
         await self.speaking.each(lessons, self.evaluate)
 
     async def evaluate(self, lesson: Lesson) -> None:
@@ -79,7 +88,7 @@ class NLRL(Monitored[NlrlConfig]):
         assert isinstance(lesson.speaker, ComparingSpeaker)
         t = lesson.transition
         prompts = self.speaking.prompts
-        real = await real_future(lesson, prompts)
+        real = real_future(t, prompts)
         futures = [] if real is None else [real]
         missing = range(len(futures), self.config.num_futures)
         env = await self.resources.reached(t) if missing else None
@@ -89,7 +98,11 @@ class NLRL(Monitored[NlrlConfig]):
                 playout = await self.resources.play_on(env.fork(), t, t.action, seed)
                 if playout.end is not None:
                     future = prompts.hindsight(playout.observations, playout.success, playout.reward)
-                    futures.append(await explained(lesson.speaker, prompts, playout.end, future))
+                    if explains(prompts) and prompts.explains_episodes:
+                        ending = ending_of(playout.end, prompts)
+                        written = await lesson.speaker.reasons(prompts, playout.end, ending)
+                        future = with_reasons(future, written, prompts)
+                    futures.append(future)
         if futures:
             lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future
+from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, note_reasons, real_future
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import ask, read, replayed, shares_of, step
 from nlac_bench.agents.roles.transition import Transition
@@ -29,6 +29,7 @@ class SelfDistillation(Monitored[SelfDistillationConfig]):
 
     async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Criticise and refine the played actions, with their real futures."""
+        await note_reasons(lessons, self.speaking, self.replay.iteration, "end")
         await ask(lessons, self.speaking, self.config, replayed, self.real_future)
 
     def transitions(self, episode: Episode) -> list[Transition]:
@@ -39,9 +40,10 @@ class SelfDistillation(Monitored[SelfDistillationConfig]):
 
     async def read(self, lesson: Lesson) -> None:
         """Criticise and refine the played action with its real future, as in training."""
+        await note_reasons([lesson], self.speaking, self.replay.iteration, "end")
         await read(lesson, self.real_future)
 
     async def real_future(self, lesson: Lesson) -> list[str]:
         """Return the real future of the played action; empty if the episode was truncated."""
-        future = await real_future(lesson, self.speaking.prompts)
+        future = real_future(lesson.transition, self.speaking.prompts)
         return [] if future is None else [future]

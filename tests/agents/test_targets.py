@@ -1,6 +1,7 @@
 """What the targets of the successor model say at the end of an episode."""
 
 import asyncio
+import gc
 import json
 import shutil
 from collections import Counter
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from nlac_bench import tiny
-from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, real_future
+from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, note_reasons, real_future
 from nlac_bench.agents.nlac.nlac import back_up
 from nlac_bench.agents.roles.answers import RoleAnswers
 from nlac_bench.agents.roles.chat import ChatPrompts
@@ -22,7 +23,7 @@ from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.styles import EXPLAINS, prompts_for
-from nlac_bench.agents.roles.transition import State, Transition, transitions
+from nlac_bench.agents.roles.transition import State, Transition, link, transitions
 from nlac_bench.envs import registry
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
@@ -124,44 +125,42 @@ EPISODE = Episode(
 
 
 def told(
-    prompts: RolePrompts, step: int, answer: str, episode: Episode = EPISODE
-) -> tuple[str | None, list[SampleRequest]]:
-    """The real future of a step of ``episode``, and the requests that made it."""
+    prompts: RolePrompts, answer: str, episode: Episode = EPISODE
+) -> tuple[list[str | None], list[SampleRequest]]:
+    """The real futures of the steps of ``episode``, asked for twice, and the requests that made them."""
     engine, new = Scripted(answer), transitions(episode, "demo", {})
     note_real_futures(new, episode, prompts)
-    speaker = Speaking(engine, prompts, Sampling(), Sampling(), seed=0, concurrency=1).speaker("x")
-    return asyncio.run(real_future(Lesson(new[step], 1.0, speaker), prompts)), engine.requests
+    roles = Speaking(engine, prompts, Sampling(), Sampling(), seed=0, concurrency=4)
+    lessons = [Lesson(t, 1.0, roles.speaker(t.step)) for t in new]
+    found = []
+    for _ in range(2):
+        asyncio.run(note_reasons(lessons, roles, "x"))
+        found.append([real_future(t, prompts) for t in new])
+        for lesson in lessons:
+            lesson.target = "by: another; end: success"
+            lesson.keep()
+    assert found[0] == found[1], "what a draw stores does not change what really happened"
+    return found[0], engine.requests
 
 
-@pytest.mark.parametrize("step", [0, 1])
-def test_real_futures_of_a_model_that_explains_outcomes_have_its_reasons(step: int) -> None:
+def test_real_futures_of_a_model_that_explains_episodes_have_its_reasons() -> None:
     """Without them, they would be in a form that its evaluator was not taught to read."""
     prompts, answer = CompactPrompts(explains=True), "by: guessing a cat; right: asking; end: failure"
-    found, (request,) = told(prompts, step, answer)
-    assert found == answer and (request.role, request.slot) == ("backup", "policy")
+    found, (request,) = told(prompts, answer)
+    assert found == [answer, answer] and (request.role, request.slot) == ("backup", "policy")
     ending = "<|user|>No. You lost.<|future|>next: No. You lost.; end: failure<|backup|>"
     assert request.messages is not None and str(request.messages[0]["content"]).endswith(ending)
-    found, _ = told(prompts, step, answer.replace("failure", "success"))
-    assert found == answer, "the outcome is the real one"
-    found, _ = told(prompts, step, "no future")
-    assert (
-        found == ["next: Yes.; then: No. You lost.; end: failure", "next: No. You lost.; end: failure"][step]
-    )
-
-
-def test_the_reasons_of_a_chat_model_stand_before_what_really_happened() -> None:
-    prompts, heard = ChatPrompts("first"), ["Yes.", "No. You lost."]
-    found, (request,) = told(prompts, 0, "</think>Reasoning: no clue\nPrediction: x\nOutcome: failure")
-    assert found == prompts.hindsight(heard, False, 0.0).replace(
-        "After this action the task goes on for 1 more steps.", "no clue"
-    )
-    assert "The task ends with this action: No. You lost." in str(request.messages)
+    found, _ = told(prompts, answer.replace("failure", "success"))
+    assert found == [answer, answer], "the outcome is the real one"
+    found, _ = told(prompts, "no future")
+    assert found == ["next: Yes.; then: No. You lost.; end: failure", "next: No. You lost.; end: failure"]
 
 
 @pytest.mark.parametrize(
     ("prompts", "episode"),
     [
         (ChatPrompts(), EPISODE),
+        (ChatPrompts("first"), EPISODE),  # the reasons for the end may tell what was heard later
         (CompactPrompts(), EPISODE),
         (CompactPrompts(explains=True), replace(EPISODE, terminated=False, truncated=True, success=None)),
     ],
@@ -169,9 +168,29 @@ def test_the_reasons_of_a_chat_model_stand_before_what_really_happened() -> None
 def test_no_model_is_asked_about_real_futures_that_need_no_reasons(
     prompts: RolePrompts, episode: Episode
 ) -> None:
-    found, requests = told(prompts, 0, "by: x; end: failure", episode)
-    expected = prompts.hindsight(["Yes.", "No. You lost."], False, 0.0) if episode.terminated else None
-    assert found == expected and not requests
+    found, requests = told(prompts, "by: x; end: failure", episode)
+    heard = [["Yes.", "No. You lost."], ["No. You lost."]]
+    plain = [prompts.hindsight(words, False, 0.0) if episode.terminated else None for words in heard]
+    assert found == plain and not requests
+
+
+def test_an_explaining_model_reads_no_future_whose_end_is_not_known() -> None:
+    prompts, new = CompactPrompts(explains=True), transitions(EPISODE, "demo", {})
+    note_real_futures(new, EPISODE, prompts)
+    link(new[:1])  # the last transition was too long to be kept
+    assert real_future(new[0], prompts) is None
+
+
+def test_a_forgotten_episode_is_freed_at_once() -> None:
+    new = transitions(EPISODE, "demo", {})
+    assert new[0].end is new[1] and new[1].end is None
+    gc.collect()
+    gc.disable()
+    try:
+        del new
+        assert gc.collect() == 0, "nothing waited for the collector of cycles"
+    finally:
+        gc.enable()
 
 
 def test_the_end_that_a_compact_model_expects_does_not_change_the_outcome() -> None:

@@ -142,7 +142,7 @@ def test_monte_carlo_targets_are_the_rest_of_the_episode(tmp_path: Path) -> None
         ]  # fmt: skip
         nlac.load(tmp_path, nlac.save(tmp_path))
         items = nlac.replay.items
-        assert all(t.end is end for t, end in zip(items, [items[2]] * 3 + [None] * 2, strict=True))
+        assert all(t.end is end for t, end in zip(items, [items[2]] * 2 + [None] * 3, strict=True))
     bellman = make("nlac")
     assert bellman.learner.ema is not None and bellman.remember([episode("a", [0.0, 1.0])]) == 2
     lesson = bellman.lessons([1])[0]

@@ -654,7 +654,7 @@ def test_self_distillation_reads_what_really_happened() -> None:
     algorithm: SelfDistillation = make("self_distillation")
     played = episode("t", [0.0, 0.0, 1.0])
     algorithm.remember([played])
-    assert [t.notes["future"] for t in algorithm.replay.items] == [
+    assert [t.notes["real"] for t in algorithm.replay.items] == [
         "next: right; then: right; end: success",
         "next: right; then: right; end: success",
         "next: right; end: success",

@@ -6,6 +6,7 @@ from typing import TypeGuard
 
 from nlac_bench.agents.roles.role_prompts import Critique, ExplainingPrompts, Prompt, RolePrompts
 from nlac_bench.agents.roles.speaker import Action, Speaker, decoded
+from nlac_bench.agents.roles.speaking import Speaking
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.learner.batch import LossName, TokenSequence
 from nlac_bench.rollout.engines.chat_template import ChatFormat
@@ -14,6 +15,11 @@ from nlac_bench.rollout.engines.engine import Sample, SampleRequest
 from nlac_bench.rollout.engines.forms import Filled, Form, FormTokens
 from nlac_bench.rollout.engines.tokenizer import Tokenizer, special_ids
 from nlac_bench.types import Episode
+
+REAL = "real"
+"""The note of a transition's real future."""
+REASONS = "reasons"
+"""The note, at the last transition of an episode, of the answer with the reasons for its end."""
 
 
 @dataclass(slots=True)
@@ -56,41 +62,62 @@ class Lesson:
             "optimal": self.critique.optimal if self.critique else None,
             "refined": self.refined,
         }
-        self.transition.notes = {name: text for name, text in texts.items() if text is not None}
+        real = {name: text for name, text in self.transition.notes.items() if name in (REAL, REASONS)}
+        self.transition.notes = real | {name: text for name, text in texts.items() if text is not None}
 
 
-def note_real_futures(
-    new: Sequence[Transition], episode: Episode, prompts: RolePrompts, name: str = "future"
-) -> None:
-    """Note with the transitions of ``episode`` their real futures; ``explained`` adds the reasons.
+def note_real_futures(new: Sequence[Transition], episode: Episode, prompts: RolePrompts) -> None:
+    """Note with the transitions of ``episode`` their real futures, without reasons.
 
     A truncated episode has none, because its outcome is unknown.
-
-    Args:
-        name: of the note.
     """
     answers = [turn.observation for turn in episode.turns]
     for t in new if episode.terminated else ():
-        t.notes[name] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
+        t.notes[REAL] = prompts.hindsight(answers[t.step :], bool(episode.success), episode.total_reward)
 
 
-async def real_future(lesson: Lesson, prompts: RolePrompts, name: str = "future") -> str | None:
-    """Return the noted real future of the played action, ``explained``; None without one."""
-    future = lesson.transition.notes.get(name)
-    if future is None:
-        return None
-    return await explained(lesson.speaker, prompts, lesson.transition.end, str(future))
+async def note_reasons(lessons: Sequence[Lesson], roles: Speaking, *key: object) -> None:
+    """Sample the reasons for the ends of the lessons' episodes, once for each episode; see ``real_future``.
 
-
-async def explained(speaker: Speaker, prompts: RolePrompts, end: Transition | None, future: str) -> str:
-    """Return the real ``future`` in the form of the successor's answers.
-
-    Successors of models that explain outcomes are taught to state reasons, so the model writes those for
-    ``end``, the last transition of the episode, as in the backup of such a transition.
+    Args:
+        key: of the random numbers.
     """
-    if end is None or not explains(prompts):
-        return future
-    return await speaker.explain(prompts, end, ending_of(end, prompts), target=future)
+    prompts = roles.prompts
+    if not (explains(prompts) and prompts.explains_episodes):
+        return
+
+    async def explain(lesson: Lesson) -> None:
+        end = lesson.transition
+        written = await lesson.speaker.reasons(prompts, end, ending_of(end, prompts))
+        end.notes[REASONS] = written
+
+    ends = {id(end): end for lesson in lessons if (end := end_of(lesson.transition)) is not None}
+    untold = [end for end in ends.values() if REAL in end.notes and REASONS not in end.notes]
+    speakers = (roles.speaker(*key, end.task_id, end.trial, end.seed) for end in untold)
+    await roles.each([Lesson(end, 1.0, s) for end, s in zip(untold, speakers, strict=True)], explain)
+
+
+def real_future(transition: Transition, prompts: RolePrompts) -> str | None:
+    """Return the noted real future of the played action in the form of the successor's answers, or None.
+
+    Successors of models that explain whole episodes are taught to state reasons; those for the end of this
+    one must have been noted (``note_reasons``). Where none fit, the future has none.
+    """
+    future = transition.notes.get(REAL)
+    if future is None or not (explains(prompts) and prompts.explains_episodes):
+        return None if future is None else str(future)
+    end = end_of(transition)
+    return None if end is None else with_reasons(str(future), str(end.notes.get(REASONS, "")), prompts)
+
+
+def with_reasons(future: str, written: str, prompts: ExplainingPrompts) -> str:
+    """Return ``future`` with the reasons in ``written``; ``future`` itself if there are none that fit."""
+    return (prompts.parse_ending(written, future) if written else None) or future
+
+
+def end_of(transition: Transition) -> Transition | None:
+    """Return the last transition of a terminated episode, if it is known; see ``link``."""
+    return transition if transition.terminated else transition.end
 
 
 def ending_of(last: Transition, prompts: RolePrompts) -> str:

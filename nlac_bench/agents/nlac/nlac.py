@@ -15,7 +15,14 @@ from torch import Tensor
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.agents.nlac.config import BackupConfig, LessonConfig, NlacConfig, RefinementConfig
-from nlac_bench.agents.nlac.lesson import Lesson, ending_of, explains, note_real_futures, real_future
+from nlac_bench.agents.nlac.lesson import (
+    Lesson,
+    ending_of,
+    explains,
+    note_real_futures,
+    note_reasons,
+    real_future,
+)
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.replay_trainer import ReplayTrainer
 from nlac_bench.agents.roles.role_prompts import RolePrompts
@@ -46,10 +53,10 @@ class NLAC(Monitored[NlacConfig]):
             self.back_up = partial(told, prompts=prompts)
 
     def transitions(self, episode: Episode) -> list[Transition]:
-        """Return the transitions; with ``backup=monte_carlo``, their targets are noted."""
+        """Return the transitions; with ``backup=monte_carlo``, their real futures are noted."""
         new = super().transitions(episode)
         if self.config.backup == "monte_carlo":
-            note_real_futures(new, episode, self.speaking.prompts, "target")
+            note_real_futures(new, episode, self.speaking.prompts)
         return new
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
@@ -59,6 +66,7 @@ class NLAC(Monitored[NlacConfig]):
     async def ask(self, lessons: Sequence[Lesson]) -> None:
         """Sample the target of L1 and the action of L2 for each lesson."""
         propose = PROPOSE[self.config.refine_source]
+        await note_reasons(lessons, self.speaking, self.replay.iteration, "end")
         await ask(lessons, self.speaking, self.config, propose, self.futures, self.back_up)
 
     async def read(self, lesson: Lesson) -> None:
@@ -150,7 +158,7 @@ def back_up_by(config: BackupConfig, prompts: RolePrompts) -> Step:
 
 async def told(lesson: Lesson, prompts: RolePrompts) -> None:
     """Take the real rest of the episode, which was noted, as target (Monte Carlo); a cut one has none."""
-    lesson.target = await real_future(lesson, prompts, "target")
+    lesson.target = real_future(lesson.transition, prompts)
 
 
 def slot_of(by: Literal["target", "successor"]) -> Slot:

@@ -110,6 +110,11 @@ class ChatPrompts:
         """Whether the model writes thoughts."""
         return self.thinks
 
+    @property
+    def explains_episodes(self) -> bool:
+        """False: a thought is about one action, and may not tell what was heard later."""
+        return False
+
     def ending(self, transition: Transition, target: str) -> Prompt:
         """Return the backup prompt in which nothing follows the environment's last answer."""
         return self._ask(

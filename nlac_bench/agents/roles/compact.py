@@ -48,6 +48,7 @@ class CompactPrompts:
 
     def __init__(self, max_chars: int = 6_000, explains: bool = False) -> None:
         self.max_chars, self.explains = max_chars, explains
+        self.explains_episodes = explains
 
     def policy(self, state: State) -> Prompt:
         """Return the prompt for an action."""

@@ -133,6 +133,10 @@ class ExplainingPrompts(RolePrompts, Protocol):
     def explains(self) -> bool:
         """Whether the model writes reasons; models that write thoughts do."""
 
+    @property
+    def explains_episodes(self) -> bool:
+        """Whether the reasons are about the whole episode, and so fit the futures of all of its actions."""
+
     def ending(self, transition: Transition, target: str) -> Prompt:
         """Return the prompt for the reasons of a terminal target: a backup without a next action.
 

@@ -112,28 +112,25 @@ class Speaker:
         return next_future
 
     async def explain(
-        self,
-        prompts: ExplainingPrompts,
-        transition: Transition,
-        ending: str,
-        slot: Slot = "policy",
-        target: str | None = None,
+        self, prompts: ExplainingPrompts, transition: Transition, ending: str, slot: Slot = "policy"
     ) -> str:
         """Return the terminal target ``ending`` with sampled reasons; ``ending`` alone if no reasons fit it.
-
-        Args:
-            transition: the last one of an episode.
-            target: a real future of an earlier transition, which gets the reasons in place of ``ending``.
 
         The outcome must not depend on the answer: a model that expects failure gives reasons for it after
         successes too, and if these transitions were left out, it would hardly see a success again.
         """
+        written = await self.reasons(prompts, transition, ending, slot)
+        return prompts.parse_ending(written, ending) or ending
+
+    async def reasons(
+        self, prompts: ExplainingPrompts, transition: Transition, ending: str, slot: Slot = "policy"
+    ) -> str:
+        """Sample the answer whose reasons ``prompts.parse_ending`` reads; empty if none fit ``ending``."""
         prompt = prompts.ending(transition, ending)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
-        plain = ending if target is None else target
-        explained = prompts.parse_ending(decoded(prompt, sample), plain) if whole(sample) else None
-        self._readable("backup", explained, sample, prompt)
-        return plain if explained is None else explained
+        written = decoded(prompt, sample) if whole(sample) else ""
+        fits = self._readable("backup", prompts.parse_ending(written, ending), sample, prompt)
+        return written if fits else ""
 
     async def critique(
         self, state: State, action: str, futures: Sequence[str], slot: Slot = "policy"

@@ -72,7 +72,7 @@ class Transition:
     notes: dict[str, object] = field(default_factory=dict)
     """The newest prediction, backup target, critique and refinement."""
     end: "Transition | None" = field(default=None, compare=False, repr=False)
-    """The last transition of the episode if it terminated; see ``link``."""
+    """The last transition of the episode if it terminated; None for that one itself. See ``link``."""
 
     @property
     def answered(self) -> str:
@@ -163,11 +163,11 @@ def transitions(episode: Episode, env: str, info: Mapping[str, object]) -> list[
 
 
 def link(played: Sequence[Transition]) -> None:
-    """Let the transitions of an episode refer to its last one; to none if it was cut, or if the last one is
-    not among them."""
+    """Let the earlier transitions of an episode refer to its last one; to none if it was cut, or if the last
+    one is not among them."""
     end = played[-1] if played and played[-1].terminated else None
     for transition in played:
-        transition.end = end
+        transition.end = None if transition is end else end  # a cycle would stay in memory
 
 
 def _states(walked: Sequence[tuple[State, Turn, State]], terminated: bool) -> list[State]:
