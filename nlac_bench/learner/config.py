@@ -74,7 +74,7 @@ class TrainConfig(Settings):
     max_turn_length: int | None = Field(
         None,
         ge=1,
-        description="turns after which a training episode is truncated; none: the environment's limit",
+        description="turns after which a training episode ends as a failure; none: the environment's limit",
     )
     max_prompt_length: int = Field(4096, ge=1, description="tokens; longer prompts are not trained on")
     max_response_length: int = Field(512, ge=1, description="tokens; longer answers are truncated")

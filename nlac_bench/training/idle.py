@@ -35,7 +35,7 @@ def cause(counts: Mapping[str, float]) -> str | None:
     if counts.get("truncated", 0) == counts.get("episodes", 0) > 0:
         return (
             f"all {counts['episodes']:,.0f} episodes were cut before their end, so their outcome is unknown; "
-            "increase train.max_turn_length, or use a model with a longer context"
+            "use a model with a longer context"
         )
     return None
 

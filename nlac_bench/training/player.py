@@ -41,6 +41,9 @@ class TrainingPlayer:
         """Return the training episodes of ``specs`` in planned order, without those that failed or that a
         content filter stopped.
 
+        An episode that reaches ``max_turn_length`` has terminated as a failure. If it were cut, its return
+        would be bootstrapped, and a policy that stalls would keep the value of its start.
+
         Args:
             in_parts: called with ``specs`` and the function that plays a part of them; it may play only the
                 first ones.
@@ -50,6 +53,8 @@ class TrainingPlayer:
         """
         played, _ = await self._play(self.learner, specs, in_parts)
         for episode in played:
+            if episode.end_reason == "turn_limit":
+                episode.terminated, episode.truncated = True, False
             self.keep(episode)
         return played
 

@@ -155,6 +155,28 @@ def test_episodes_are_learned_from_in_planned_order(monkeypatch: pytest.MonkeyPa
     assert [e.task_id for e in played] == [s.task_id for s in specs] and kept == played
 
 
+@pytest.mark.parametrize(("reason", "fails"), [("turn_limit", True), ("context_overflow", False)])
+def test_a_policy_that_reaches_the_limit_of_turns_in_training_has_failed(
+    reason: str, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A validation, like a test, only records the cut."""
+    kept: list[Episode] = []
+    nobody: Any = None
+    player = TrainingPlayer(Driver(nobody, nobody), Driver(nobody, nobody), kept.append)
+
+    async def run(driver: Any, specs: Sequence[EpisodeSpec]) -> Any:
+        for spec in specs:
+            cut = Episode("e", str(spec.task_id), spec.trial, 0, "", truncated=True, success=False)
+            yield replace(cut, end_reason=reason)
+
+    monkeypatch.setattr(Driver, "run", run)
+    specs = bare_schedule("abcdefgh").validation
+    for episode in (*asyncio.run(player.train(specs)), *kept):
+        assert (episode.terminated, episode.truncated) == (fails, not fails) and episode.success is False
+    validated, _ = asyncio.run(player.validate(specs))
+    assert all(episode.truncated and not episode.terminated for episode in validated)
+
+
 def without_models(
     training: TrainingLoop, monkeypatch: pytest.MonkeyPatch, update: Any, episodes: Sequence[Episode] = ()
 ) -> None:
