@@ -43,10 +43,14 @@ class SAC(ScalarCritic[SacConfig, SacLesson]):
         await self.speaking.each(lessons, self.sample_actions)
 
     async def sample_actions(self, lesson: SacLesson) -> None:
-        """Sample a′ ~ π(· | s′) and a₁…a_N ~ π(· | s)."""
+        """Sample a′ ~ π(· | s′) and a₁…a_N ~ π(· | s).
+
+        An a′ that cannot be parsed is an action too, as it is in episodes; as a candidate it is left out.
+        """
         t = lesson.transition
         if t.next_state is not None and not t.terminated:
-            lesson.following = await lesson.speaker.act(t.next_state)
+            sample = await lesson.speaker.sampled(t.next_state)
+            lesson.following = Action(sample.text, sample)
         drawn = [await lesson.speaker.act(t.state) for _ in range(self.config.num_candidates)]
         lesson.candidates = [action for action in drawn if action is not None]
 
@@ -66,7 +70,7 @@ class SAC(ScalarCritic[SacConfig, SacLesson]):
     def targets(self, lessons: Sequence[SacLesson]) -> dict[int, float]:
         """Return y = r + γ (1 − terminated) [min Q̄(s′, a′) − α log π(a′ | s′)] by lesson number.
 
-        Lessons whose a′ could not be parsed or is too long are left out.
+        Lessons whose a′ is too long are left out.
         """
         following: dict[int, TokenSequence] = {}
         logprobs: dict[int, float] = {}

@@ -489,10 +489,24 @@ def test_sac_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     following = Action("red-1", Sample("red-1", "stop", ids=[9, 1], logprobs=[-1.0, -2.0]))
     ended = sac_lesson(sac, True, 1.0, None)
     going = sac_lesson(sac, False, 0.25, following)
-    unread = sac_lesson(sac, False, 0.0, None)
-    found = sac.targets([ended, going, unread])
-    # y = 0.25 + 0.9 (min(0.8, 0.5) + 0.1 · 3); what could not be read has no target
+    too_long = sac_lesson(sac, False, 0.0, None)
+    found = sac.targets([ended, going, too_long])
+    # y = 0.25 + 0.9 (min(0.8, 0.5) + 0.1 · 3); what is too long has no target
     assert found == {0: pytest.approx(1.0), 1: pytest.approx(0.25 + 0.9 * 0.8)}
+
+
+def test_sac_evaluates_the_policy_that_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply that cannot be parsed is played, so its value belongs to the target; it is not distilled."""
+    sac: SAC = make("sac")
+    lesson = sac_lesson(sac, False, 0.0, None)
+
+    async def unparseable(*_: Any, **__: Any) -> list[Sample]:
+        return [Sample("", "length", ids=[9, 9], logprobs=[-1.0, -1.0])]
+
+    monkeypatch.setattr(lesson.speaker, "_ask", unparseable)
+    asyncio.run(sac.sample_actions(lesson))
+    assert lesson.following is not None and lesson.candidates == []
+    assert list(sac.targets([lesson])) == [0]
 
 
 def test_sac_distils_the_candidate_of_the_highest_smaller_q(monkeypatch: pytest.MonkeyPatch) -> None:
