@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from functools import partial
 
-from nlac_bench.agents.nlac.lesson import Lesson, note_real_futures, note_reasons, real_future
+from nlac_bench.agents.nlac.lesson import (
+    REASONS,
+    Lesson,
+    end_of,
+    note_real_futures,
+    note_reasons,
+    real_future,
+)
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import ask, read, replayed, shares_of, step
 from nlac_bench.agents.roles.transition import Transition
@@ -39,8 +46,13 @@ class SelfDistillation(Monitored[SelfDistillationConfig]):
         return new
 
     async def read(self, lesson: Lesson) -> None:
-        """Criticise and refine the played action with its real future, as in training."""
-        await note_reasons([lesson], self.speaking, self.replay.iteration, "end")
+        """Criticise and refine the played action with its real future, as in training.
+
+        The reasons are those of the present weights, so that a resumed run reads the same.
+        """
+        if (end := end_of(lesson.transition)) is not None:
+            end.notes.pop(REASONS, None)
+        await note_reasons([lesson], self.speaking, "end")
         await read(lesson, self.real_future)
 
     async def real_future(self, lesson: Lesson) -> list[str]:

@@ -20,7 +20,7 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.playout import Playout
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
-from nlac_bench.agents.roles.speaker import Action, Future
+from nlac_bench.agents.roles.speaker import Action, Future, Speaker
 from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.baselines.nlql import NLQL
 from nlac_bench.baselines.ppo import PPO
@@ -677,6 +677,24 @@ def test_self_distillation_reads_what_really_happened() -> None:
     assert [(x.index, x.weight) for x in sorted(drawn, key=lambda x: x.index)] == [(1, 1.0), (2, 1.0)]
     lesson = Lesson(algorithm.replay.items[2], 1.0, algorithm.speaking.speaker("x"))
     assert asyncio.run(algorithm.real_future(lesson)) == ["next: right; end: success"]
+
+
+def test_self_distillation_reads_a_fixed_state_alike_in_a_resumed_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Reasons that an earlier validation noted would be those of other weights."""
+    algorithm: Any = make("self_distillation")
+    algorithm.speaking.prompts = CompactPrompts(explains=True)
+    state, asked = algorithm.transitions(episode("t", [0.0, 1.0]))[0], []
+
+    async def reasons(speaker: Any, *_: Any) -> str:
+        asked.append(speaker._seed)
+        return ""
+
+    monkeypatch.setattr(Speaker, "reasons", reasons)
+    for algorithm.replay.iteration in range(2):
+        asyncio.run(algorithm.read_all([state], "probe set"))
+    assert len(asked) == 2 and asked[0] == asked[1]
 
 
 def test_nlrl_learns_values_of_three_iterations() -> None:
