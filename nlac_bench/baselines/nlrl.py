@@ -12,11 +12,10 @@ import numpy as np
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.lesson import (
     Lesson,
-    ending_of,
-    explains,
     note_real_futures,
     note_reasons,
     real_future,
+    reasons_of,
     with_reasons,
 )
 from nlac_bench.agents.nlac.monitor import Monitored
@@ -98,11 +97,8 @@ class NLRL(Monitored[NlrlConfig]):
                 playout = await self.resources.play_on(env.fork(), t, t.action, seed)
                 if playout.end is not None:
                     future = prompts.hindsight(playout.observations, playout.success, playout.reward)
-                    if explains(prompts) and prompts.explains_episodes:
-                        ending = ending_of(playout.end, prompts)
-                        written = await lesson.speaker.reasons(prompts, playout.end, ending)
-                        future = with_reasons(future, written, prompts)
-                    futures.append(future)
+                    written = await reasons_of(playout.end, lesson.speaker, prompts)
+                    futures.append(with_reasons(future, written, prompts))
         if futures:
             lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 

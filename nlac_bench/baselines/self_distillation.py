@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from nlac_bench.agents.nlac.lesson import (
-    REASONS,
     Lesson,
     end_of,
     note_real_futures,
     note_reasons,
     real_future,
+    reasons_of,
 )
 from nlac_bench.agents.nlac.monitor import Monitored
 from nlac_bench.agents.nlac.nlac import ask, read, replayed, shares_of, step
@@ -50,12 +50,11 @@ class SelfDistillation(Monitored[SelfDistillationConfig]):
 
         The reasons are those of the present weights, so that a resumed run reads the same.
         """
-        if (end := end_of(lesson.transition)) is not None:
-            end.notes.pop(REASONS, None)
-        await note_reasons([lesson], self.speaking, "end")
-        await read(lesson, self.real_future)
+        end = end_of(lesson.transition)
+        written = "" if end is None else await reasons_of(end, lesson.speaker, self.speaking.prompts)
+        await read(lesson, partial(self.real_future, written=written))
 
-    async def real_future(self, lesson: Lesson) -> list[str]:
+    async def real_future(self, lesson: Lesson, written: str | None = None) -> list[str]:
         """Return the real future of the played action; empty if the episode was truncated."""
-        future = real_future(lesson.transition, self.speaking.prompts)
+        future = real_future(lesson.transition, self.speaking.prompts, written)
         return [] if future is None else [future]

@@ -697,6 +697,23 @@ def test_self_distillation_reads_a_fixed_state_alike_in_a_resumed_run(
     assert len(asked) == 2 and asked[0] == asked[1]
 
 
+def test_states_of_one_episode_that_are_read_at_the_same_time_have_the_reasons(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    algorithm: Any = make("self_distillation")
+    algorithm.speaking.prompts, algorithm.speaking.concurrency = CompactPrompts(explains=True), 8
+    states = algorithm.transitions(episode("t", [0.0, 0.0, 1.0]))
+
+    async def reasons(speaker: Any, *_: Any) -> str:
+        for _turn in range(speaker._seed % 5):  # in any order
+            await asyncio.sleep(0)
+        return "by: luck; right: skill; end: success"
+
+    monkeypatch.setattr(Speaker, "reasons", reasons)
+    lessons = asyncio.run(algorithm.read_all(states, "probe set"))
+    assert [lesson.future for lesson in lessons] == ["by: luck; right: skill; end: success"] * 3
+
+
 def test_nlrl_learns_values_of_three_iterations() -> None:
     nlrl: Any = make("nlrl", transitions_per_iteration=1)
     for iteration in range(5):

@@ -82,14 +82,12 @@ async def note_reasons(lessons: Sequence[Lesson], roles: Speaking, *key: object)
     Args:
         key: of the random numbers.
     """
-    prompts = roles.prompts
-    if not (explains(prompts) and prompts.explains_episodes):
+    if not explains_episodes(roles.prompts):
         return
 
     async def explain(lesson: Lesson) -> None:
         end = lesson.transition
-        written = await lesson.speaker.reasons(prompts, end, ending_of(end, prompts))
-        end.notes[REASONS] = written
+        end.notes[REASONS] = await reasons_of(end, lesson.speaker, roles.prompts)
 
     ends = {id(end): end for lesson in lessons if (end := end_of(lesson.transition)) is not None}
     untold = [end for end in ends.values() if REAL in end.notes and REASONS not in end.notes]
@@ -97,22 +95,33 @@ async def note_reasons(lessons: Sequence[Lesson], roles: Speaking, *key: object)
     await roles.each([Lesson(end, 1.0, s) for end, s in zip(untold, speakers, strict=True)], explain)
 
 
-def real_future(transition: Transition, prompts: RolePrompts) -> str | None:
+async def reasons_of(end: Transition, speaker: Speaker, prompts: RolePrompts) -> str:
+    """Sample the reasons for ``end``, the last transition of an episode; empty if the model explains none."""
+    return await speaker.reasons(prompts, end, ending_of(end, prompts)) if explains_episodes(prompts) else ""
+
+
+def real_future(transition: Transition, prompts: RolePrompts, written: str | None = None) -> str | None:
     """Return the noted real future of the played action in the form of the successor's answers, or None.
 
-    Successors of models that explain whole episodes are taught to state reasons; those for the end of this
-    one must have been noted (``note_reasons``). Where none fit, the future has none.
+    Successors of models that explain whole episodes are taught to state reasons. Where none fit, the future
+    has none.
+
+    Args:
+        written: the answer with the reasons for the episode's end; by default the noted one
+            (``note_reasons``).
     """
-    future = transition.notes.get(REAL)
-    if future is None or not (explains(prompts) and prompts.explains_episodes):
-        return None if future is None else str(future)
-    end = end_of(transition)
-    return None if end is None else with_reasons(str(future), str(end.notes.get(REASONS, "")), prompts)
+    future, end = transition.notes.get(REAL), end_of(transition)
+    if future is None or (end is None and explains_episodes(prompts)):
+        return None
+    if written is None:
+        written = "" if end is None else str(end.notes.get(REASONS, ""))
+    return with_reasons(str(future), written, prompts)
 
 
-def with_reasons(future: str, written: str, prompts: ExplainingPrompts) -> str:
+def with_reasons(future: str, written: str, prompts: RolePrompts) -> str:
     """Return ``future`` with the reasons in ``written``; ``future`` itself if there are none that fit."""
-    return (prompts.parse_ending(written, future) if written else None) or future
+    fits = prompts.parse_ending(written, future) if written and explains_episodes(prompts) else None
+    return fits or future
 
 
 def end_of(transition: Transition) -> Transition | None:
@@ -128,6 +137,11 @@ def ending_of(last: Transition, prompts: RolePrompts) -> str:
 def explains(prompts: RolePrompts) -> TypeGuard[ExplainingPrompts]:
     """Return whether the model writes reasons for the outcomes of episodes."""
     return isinstance(prompts, ExplainingPrompts) and prompts.explains
+
+
+def explains_episodes(prompts: RolePrompts) -> TypeGuard[ExplainingPrompts]:
+    """Return whether the reasons that the model writes fit the futures of all actions of an episode."""
+    return isinstance(prompts, ExplainingPrompts) and prompts.explains_episodes
 
 
 class Encoder:
