@@ -17,6 +17,8 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nlac_bench.errors import DataError
+
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
@@ -100,6 +102,18 @@ def append_lines(path: Path, lines: bytes) -> None:
             end = start + line_end + 1
         os.ftruncate(file.fileno(), end)
         append(file.fileno(), end, lines)
+
+
+def append_recording(path: Path, lines: bytes) -> None:
+    """Append ``lines`` to a recording; see ``append_lines``.
+
+    Raises:
+        DataError: the file cannot be written; its complete lines are intact.
+    """
+    try:
+        append_lines(path, lines)
+    except OSError as error:
+        raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None
 
 
 @contextlib.contextmanager

@@ -57,10 +57,9 @@ def _area(records: Sequence[ProbeRecord], said: Sequence[bool]) -> str:
 def critic_table(runs: Sequence[RunFolder]) -> str:
     """Return the rows of the first and the last validation of each run, on all states and on the calls that
     change the shop."""
-    lines = []
+    lines, probes = [], [(run, list(read_probes(run.path))) for run in runs]
     for which, chosen in (("all states", lambda record: True), ("changing calls", changes_data)):
-        for run in runs:
-            records = list(read_probes(run.path))
+        for run, records in probes:
             for iteration in dict.fromkeys((records[0].iteration, records[-1].iteration)) if records else ():
                 here = [r for r in records if r.iteration == iteration and chosen(r)]
                 lines.append([which, *critic_row(run.world or 0, iteration, here)])

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import DataError, NlacBenchError
-from nlac_bench.files import append_lines
+from nlac_bench.files import append_recording
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.usage import bounded
 from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, Usage
@@ -87,7 +87,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
     path = Path(path)
     if os.path.lexists(path):
         deque(_calls(path), maxlen=0)  # read before the end is cut off: the file may not be a recording
-        _append(path, b"")
+        append_recording(path, b"")
 
     async def record(messages: Messages, role: Role) -> ChatReply:
         scope, key, occurrence = _identify(role, messages, sampling)
@@ -101,7 +101,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, object]) ->
             "sampling": dict(sampling), "text": reply.text, "usage": asdict(reply.usage),
         }  # fmt: skip
         line = json.dumps(row if stopped is None else {**row, "content_filter": True})
-        _append(path, redactor().json(line).encode() + b"\n")
+        append_recording(path, redactor().json(line).encode() + b"\n")
         if stopped is not None:
             raise stopped
         return reply
@@ -178,10 +178,3 @@ def _call(path: Path, line: bytes) -> tuple[tuple[str, str, int], ChatReply | Us
     usage = bounded(Usage(**row["usage"]), f"the recording {path}")
     reply = usage if row.get("content_filter") else ChatReply(str(row["text"]), usage)
     return (str(row["episode"]), str(row["key"]), int(row["occurrence"])), reply
-
-
-def _append(path: Path, lines: bytes) -> None:
-    try:
-        append_lines(path, lines)
-    except OSError as error:
-        raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None

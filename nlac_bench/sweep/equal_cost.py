@@ -47,9 +47,7 @@ class EqualCost:
         for share in SHARES:
             header += [f"{share * self.smallest:,.0f}", f"{self.against} − method"]
         own = [{each.texts()[0] for each in column} for column in zip(*self.by_method.values(), strict=True)]
-        lines = [
-            [self.against, *(cell for a in own for cell in (a.copy().pop() if len(a) == 1 else "–", ""))]
-        ]
+        lines = [[self.against, *(cell for a in own for cell in ("–" if len(a) > 1 else "".join(a), ""))]]
         for method, row in self.by_method.items():
             cells = ((each.texts()[1], _difference(each)) for each in row)
             lines.append([method, *(cell for pair in cells for cell in pair)])

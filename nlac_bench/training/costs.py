@@ -12,7 +12,7 @@ from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.learner.config import Budget, BudgetUnit
 from nlac_bench.stats.distributions import Z95, t_quantile
 from nlac_bench.stats.estimates import Estimate
-from nlac_bench.stats.intervals import wilson_bounds
+from nlac_bench.stats.intervals import mean_interval, wilson_bounds
 from nlac_bench.stats.outcomes import Outcomes
 from nlac_bench.stats.tables import number, render_table
 from nlac_bench.stats.verdicts import UNDECIDED, Verdict, decided, worded
@@ -206,18 +206,22 @@ class CostComparison:
         """Whether one side spent over ``UNEQUAL`` more of the budgeted cost than the other."""
         return self.spent is not None and max(self.spent) > (1 + UNEQUAL) * min(self.spent)
 
+    @property
+    def early(self) -> list[str]:
+        """The names of the sides of which a run ended early."""
+        sides = zip(self.names, self.sides, strict=True)
+        return [name for name, side in sides if any(run.ended_early for run in side)]
+
     def matched(self) -> Matched | None:
         """Return the validations at equal cost; None if the costs are equal or not comparable, or if a run
         ended early, whose success holds at any higher cost."""
-        if not self.unequal or self.spent is None or (budget := self.a[0].budget) is None:
-            return None
-        if any(each.ended_early for side in self.sides for each in side):
+        if not self.unequal or self.spent is None or (budget := self.a[0].budget) is None or self.early:
             return None
         return self.at(budget.kind, min(self.spent))
 
     def at(self, kind: BudgetUnit, most: float) -> Matched | None:
         """Return the last validations that cost at most ``most``; None if a run has none."""
-        rates, bounds, by_seed, untrained = [], [], [], []
+        rates, bounds, by_seed, shares = [], [], [], []
         for side in self.sides:
             reached = [[v for v in each.validations if v[SPENT_FIELD[kind]] <= most] for each in side]
             if not all(reached):
@@ -229,15 +233,15 @@ class CostComparison:
             rate = sum(row["success"] * row.get("tasks", 0) for row in last) / tasks
             rates.append(rate)
             by_seed.append([float(row["success"]) for row in last])
-            untrained.append(float(np.mean([not row["gradient_steps_total"] for row in last])))
+            shares.append(float(np.mean([not row["gradient_steps_total"] for row in last])))
             bounds.append([float(x) for x in wilson_bounds(np.asarray(rate), tasks, Z95)])
-        (a, b), ((low_a, high_a), (low_b, high_b)) = rates, bounds
+        (a, b), ((low_a, high_a), (low_b, high_b)), untrained = rates, bounds, (shares[0], shares[1])
         if max(untrained) == 1:
-            return Matched(kind, most, a, b, None, None, (untrained[0], untrained[1]))
+            return Matched(kind, most, a, b, None, None, untrained)
         half = (_paired_half_width if self.paired else _welch_half_width)(*by_seed)
         low = max(-1.0, a - b - max(half, float(np.hypot(a - low_a, high_b - b))))
         high = min(1.0, a - b + max(half, float(np.hypot(high_a - a, b - low_b))))
-        return Matched(kind, most, a, b, low, high, (untrained[0], untrained[1]))
+        return Matched(kind, most, a, b, low, high, untrained)
 
     def to_json(self) -> dict[str, object]:
         """Return the fields ``costs`` and ``matched_cost`` of the object that ``--json`` prints."""
@@ -300,11 +304,8 @@ class CostComparison:
         name_a, name_b = self.names
         more, less, ratio = (name_a, name_b, a / b) if a > b else (name_b, name_a, b / a if a else np.inf)
         lines.append(f"warning: {more} spent {ratio - 1:.0%} more {kind} than {less}")
-        early = [
-            n for n, side in zip(self.names, self.sides, strict=True) if any(x.ended_early for x in side)
-        ]
-        if early:
-            lines += [f"{name} ended early, so its success holds at any higher cost" for name in early]
+        if self.early:
+            lines += [f"{name} ended early, so its success holds at any higher cost" for name in self.early]
         elif (matched := self.matched()) is None:
             lines.append("no validation of both sides is at equal cost")
         else:
@@ -347,10 +348,9 @@ def _welch_half_width(first: Sequence[float], second: Sequence[float]) -> float:
 
 def _paired_half_width(first: Sequence[float], second: Sequence[float]) -> float:
     """Return half the width of Student's 95 % interval of the mean difference of paired values; 0 for one
-    pair."""
-    differences_N = np.subtract(first, second)
-    n = len(differences_N)
-    return t_quantile(0.975, n - 1) * float(differences_N.std(ddof=1)) / n**0.5 if n > 1 else 0.0
+    pair, or if all differences are equal."""
+    interval = mean_interval(np.subtract(first, second))
+    return 0.0 if interval is None else (interval.high - interval.low) / 2
 
 
 def _mean(side: Sequence[RunCost]) -> dict[str, object]:

@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 from nlac_bench.envs.datasets import MAX_FILE_BYTES, read_bytes
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import DataError, EnvInfraError
-from nlac_bench.files import append_lines
+from nlac_bench.files import append_recording
 from nlac_bench.redaction import redactor
 from nlac_bench.simulators.oracle20 import Formula, World
 from nlac_bench.types import ChatFn, Message, Usage
@@ -243,7 +243,7 @@ class Recorder:
             ReplayOracle.parse(self.path, b"\n".join([*lines[:1], *lines[-1:]]))  # many copies are made
             if not torn.startswith(_BEGIN[: len(torn)]):  # it would be removed
                 raise DataError(f"{self.path}: its last line is incomplete, and is not a recorded answer")
-            self._append(b"")
+            append_recording(self.path, b"")
 
     def conditions(self) -> dict[str, str]:
         """Return the conditions of the inner oracle."""
@@ -255,12 +255,7 @@ class Recorder:
         if (hidden, question) not in self._written:
             row = {"object": self.world.names[hidden], "question": question,
                    "answer": SAID[answer.yes], "known": answer.known}  # fmt: skip
-            self._append(redactor().json(json.dumps(row, ensure_ascii=False)).encode() + b"\n")
+            line = redactor().json(json.dumps(row, ensure_ascii=False)).encode()
+            append_recording(self.path, line + b"\n")
             self._written.add((hidden, question))
         return answer
-
-    def _append(self, lines: bytes) -> None:
-        try:
-            append_lines(self.path, lines)
-        except OSError as error:
-            raise DataError(f"cannot write to the recording {self.path}: {error.strerror}") from None
