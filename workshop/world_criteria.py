@@ -1,11 +1,12 @@
 """Prints what the plan of ``leaderboards/worlds`` asks of a sweep and ``comparison.md`` does not have.
 
 ``python -m workshop.world_criteria FILE.toml OUT`` prints for each world the AUC of NLAC's critic at the
-first and the last validation (criterion 2), and the environment steps of NLAC and PPO (criterion 3).
+first and the last validation (criterion 2), the environment steps of NLAC and PPO (criterion 3), and each
+method's validation success at equal environment steps beside that at the end.
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nlac_bench.agents.nlac.records import ProbeRecord
@@ -99,8 +100,38 @@ def steps_table(sweep: Sweep, results: Results) -> str:
     return render_table([*header, "of nlac to ppo's best", "a third"], lines)
 
 
+def success_rows(world: int, runs: Mapping[str, Played]) -> list[list[str]]:
+    """Return each method's validation success in a world: before training, the last one within the smallest
+    total of environment steps, and the last one.
+
+    A run that ended early does not set the smallest total; its last success holds at any higher cost.
+    """
+    most = min((run.spent.env_steps for run in runs.values() if not run.spent.ended_early), default=0.0)
+    lines = []
+    for method, run in runs.items():
+        within = [v for v in run.validations if v["env_steps"] <= most]
+        cells = [
+            f"{number(success_of_planned(v))} (step {v['gradient_steps_total']})"
+            for v in (run.validations[0], within[-1], run.validations[-1])
+        ]
+        lines.append([str(world), f"{most:,.0f}", method, *cells])
+    return lines
+
+
+def success_table(sweep: Sweep, results: Results) -> str:
+    """Return the rows of the methods that are finished in each world."""
+    lines = []
+    for env, seeds in sweep.seeds.items():
+        found = {method: results.by_seed(env, method) for method in sweep.methods}
+        for seed in seeds:
+            runs = {method: by_seed[seed] for method, by_seed in found.items() if seed in by_seed}
+            worlds = {run.measured.world or 0 for run in runs.values()}
+            lines += [row for world in worlds for row in success_rows(world, runs)]
+    return render_table(["world", "env steps", "method", "before", "within them", "last"], lines)
+
+
 def main(words: Sequence[str] | None = None) -> None:
-    """Print both tables of the sweep that is named on the command line."""
+    """Print the tables of the sweep that is named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, metavar="FILE.toml")
     parser.add_argument("out", type=Path, metavar="OUT")
@@ -115,6 +146,7 @@ def main(words: Sequence[str] | None = None) -> None:
         ]
         print(critic_table([RunFolder.open(folder) for folder in folders]))
         print(steps_table(sweep, results))
+        print(success_table(sweep, results))
     except NlacBenchError as error:
         parser.error(str(error))
 

@@ -6,6 +6,7 @@ from typing import get_args
 
 from nlac_bench.learner.config import BudgetUnit
 from nlac_bench.stats.estimates import Estimate
+from nlac_bench.stats.seed_errors import FEWEST_SEEDS
 from nlac_bench.stats.tables import render_table
 from nlac_bench.training.costs import CostComparison, Matched, RunCost
 from nlac_bench.training.curve import AXES
@@ -21,16 +22,16 @@ class EqualCost:
     Runs that ended early do not set the smallest total, since their last validation holds at any higher cost.
 
     ``by_method`` has one ``Matched`` for each share, whose side A is ``against``, by the method of side B.
-    ``absent`` are the methods that have no finished run in common with ``against``, or no validations.
-    ``seeds`` is the largest number of seeds of a row.
+    ``seeds`` is the number of seeds that both have finished. ``absent`` are the methods that have none, or no
+    validations.
     """
 
     kind: BudgetUnit
     against: str
     smallest: float
     by_method: dict[str, list[Matched]]
+    seeds: dict[str, int]
     absent: tuple[str, ...] = ()
-    seeds: int = 1
 
     def to_json(self) -> dict[str, object]:
         """Return the object of ``comparison.json``; it has no verdicts, which many intervals do not allow."""
@@ -38,7 +39,10 @@ class EqualCost:
             name: [{k: v for k, v in each.to_json().items() if k != "verdict"} for each in row]
             for name, row in self.by_method.items()
         }
-        return {"kind": self.kind, "smallest": self.smallest, "matched": matched, "absent": self.absent}
+        return {
+            "kind": self.kind, "smallest": self.smallest, "matched": matched, "seeds": self.seeds,
+            "absent": self.absent,
+        }  # fmt: skip
 
     def to_text(self) -> str:
         """Return a table with a row for each method and two columns for each share."""
@@ -49,16 +53,29 @@ class EqualCost:
         own = [{each.texts()[0] for each in column} for column in zip(*self.by_method.values(), strict=True)]
         lines = [[self.against, *(cell for a in own for cell in ("–" if len(a) > 1 else "".join(a), ""))]]
         for method, row in self.by_method.items():
-            cells = ((each.texts()[1], _difference(each)) for each in row)
-            lines.append([method, *(cell for pair in cells for cell in pair)])
+            lines.append([self._label(method)])
+            for each, alike in zip(row, (len(a) == 1 for a in own), strict=True):
+                first, second = each.texts()
+                lines[-1] += [
+                    second,
+                    _difference(each) if alike else f"{first} − {second}: {_difference(each)}",
+                ]
         lines += [[method, *["–"] * (len(header) - 1)] for method in self.absent]
-        over = "seeds and validation episodes" if self.seeds > 1 else "validation episodes of one seed"
+        seeds = set(self.seeds.values())
+        over = "validation episodes of one seed" if seeds == {1} else "seeds and validation episodes"
         notes = f"95 % intervals over {over}, not corrected for their number"
+        if seeds != {1} and min(seeds) < FEWEST_SEEDS:
+            notes += f"; with fewer than {FEWEST_SEEDS} seeds approximate, with one over episodes only"
         if any(max(each.untrained) for row in self.by_method.values() for each in row):
             notes += "; untrained: no other validation cost so little"
         if any(len(a) > 1 for a in own):
             notes += f"; – for {self.against}: each row compares the seeds that both methods have finished"
         return f"{render_table(header, lines)}\n{notes}"
+
+    def _label(self, method: str) -> str:
+        """Return the name of a row, with its number of seeds if not all rows have the same."""
+        seeds, alike = self.seeds[method], len(set(self.seeds.values())) == 1
+        return method if alike else f"{method} ({seeds} seed{'s' if seeds > 1 else ''})"
 
 
 def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> list[EqualCost]:
@@ -83,8 +100,8 @@ def equal_cost(compared: Mapping[str, CostComparison | None], against: str) -> l
         }
         if matched:
             absent = tuple(method for method in compared if method not in matched)
-            seeds = max(len(pairs[method].a) for method in matched)
-            found.append(EqualCost(kind, against, smallest, matched, absent, seeds))
+            seeds = {method: len(pairs[method].a) for method in matched}
+            found.append(EqualCost(kind, against, smallest, matched, seeds, absent))
     return found
 
 

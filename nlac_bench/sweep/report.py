@@ -254,12 +254,15 @@ def _episode_table(
 
 def _notes(here: Sequence[MethodRow], bases: Mapping[int, MeasuredRun]) -> list[str]:
     notes = []
+    if any(row.p_holm is not None for row in here):
+        notes.append("The 95 % intervals are not corrected for the number of methods; p and verdict are.")
     if any(each is not None and each.verdict == ONE_SEED for row in here for each in (row.gain, row.versus)):
         notes.append("One seed compares two checkpoints, not two algorithms.")
     if len({frozenset(bases), *(frozenset(row.chosen_steps) for row in here if row.chosen_steps)}) > 1:
         notes.append(
             "Not all methods have the same seeds as each other and as the untrained model: a difference is "
-            "over those that both have."
+            "over those that both have; success, costs and curves are means over each one's own, so they are "
+            "not to be compared."
         )
     return notes
 

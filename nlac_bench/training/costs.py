@@ -143,7 +143,7 @@ class Matched:
 
     ``untrained`` is on each side the share of runs of which that is the validation of the untrained model,
     because no other one cost so little. ``low`` and ``high`` are the 95 % interval of the difference, None if
-    that is all runs of a side: the wider of that of two independent proportions (Newcombe 1998, method 10),
+    there is such a run: the wider of that of two independent proportions (Newcombe 1998, method 10),
     which disregards that both played the same tasks, and that over the seeds: Student's t of the differences
     if the seeds are paired, else Welch's, to which a side with one seed adds no variance. It is not corrected
     for several comparisons.
@@ -236,7 +236,7 @@ class CostComparison:
             shares.append(float(np.mean([not row["gradient_steps_total"] for row in last])))
             bounds.append([float(x) for x in wilson_bounds(np.asarray(rate), tasks, Z95)])
         (a, b), ((low_a, high_a), (low_b, high_b)), untrained = rates, bounds, (shares[0], shares[1])
-        if max(untrained) == 1:
+        if any(untrained):
             return Matched(kind, most, a, b, None, None, untrained)
         half = (_paired_half_width if self.paired else _welch_half_width)(*by_seed)
         low = max(-1.0, a - b - max(half, float(np.hypot(a - low_a, high_b - b))))

@@ -84,9 +84,14 @@ def test_the_success_of_against_is_left_out_where_the_rows_compare_different_see
         "rft": CostComparison(NLAC[:1], PPO[:1], ("nlac", "rft")),
     }
     steps, tokens = equal_cost(pairs, "nlac")
-    row = next(line.split() for line in steps.to_text().splitlines() if line.startswith("nlac "))
-    assert row == ["nlac", "–", "–", "–"], "the two rows compare 0.625 and 0.5 with half of the steps"
+    own, ppo, rft = steps.to_text().splitlines()[2:5]
+    assert own.split() == ["nlac", "–", "–", "–"], "the two rows compare 0.625 and 0.5 with half of the steps"
+    assert ppo.startswith("ppo (2 seeds)") and "  0.625 − 0.250 (untrained): not measured" in ppo
+    assert rft.startswith("rft (1 seed)") and "  0.500 − 0.250 (untrained): not measured" in rft
+    assert "0.500 − 0.750: -0.250 [" in rft, "all of the steps, both validated after the start"
     assert "seeds that both methods have finished" in steps.to_text()
+    assert "with one over episodes only" in steps.to_text() and "approximate" in steps.to_text()
+    assert steps.to_json()["seeds"] == {"ppo": 2, "rft": 1}
     row = next(line.split() for line in tokens.to_text().splitlines() if line.startswith("nlac "))
     assert row == ["nlac", *["0.250", "(untrained)"] * 3] and "both methods" not in tokens.to_text()
 

@@ -168,6 +168,9 @@ def test_a_method_that_failed_on_every_seed_and_one_that_failed_on_one(tmp_path:
     assert re.search(r"^rft +0 of 2 +– +– – +– +– +– +– +not measured$", shop, re.MULTILINE)
     assert re.search(r"^ppo +1 of 2 +0\.625 +0\.625 – ", shop, re.MULTILINE)
     assert "- nlac − rft is not measured: no seed is finished on both sides\n" in shop
+    corrected = "The 95 % intervals are not corrected for the number of methods; p and verdict are."
+    assert corrected not in shop, "no pair is tested"
+    assert corrected in text.split("## twenty_questions")[1]
     assert "Not all methods have the same seeds" in shop and "test episodes of finished seeds" in shop
     lost = next(r for r in data["rows"] if (r["env"], r["method"]) == ("tau_retail", "rft"))
     assert (lost["success"], lost["seeds"], lost["gain"]["mean"]) == (None, {"0": None, "1": None}, None)

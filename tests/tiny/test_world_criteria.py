@@ -1,7 +1,7 @@
 """The criteria of the plan of ``leaderboards/worlds``."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ from nlac_bench.stats.estimates import Estimate
 from nlac_bench.sweep.results import Played
 from nlac_bench.sweep.rows import Difference
 from nlac_bench.training.costs import RunCost
-from workshop.world_criteria import changes_data, critic_row, critic_table, main, steps_row
+from workshop.world_criteria import changes_data, critic_row, critic_table, main, steps_row, success_rows
 
 WORLD = SPARE[0]
 RIGHT, WRONG = (
@@ -111,12 +111,24 @@ def test_steps_count_only_where_gains_are_shown(
     assert row[0] == str(WORLD) and row[3] == "900" and row[4:] == expected
 
 
+def test_methods_are_compared_at_equal_environment_steps_and_at_the_end() -> None:
+    nlac = trained(400, (0, 0.2), (200, 0.5), (400, 0.6))
+    ended = trained(100, (0, 0.2), (100, 0.1))
+    runs = {"nlac": nlac, "ppo": PPO, "rft": replace(ended, spent=replace(ended.spent, ended_early=True))}
+    assert success_rows(WORLD, runs) == [
+        [str(WORLD), "400", "nlac", "0.200 (step 0)", "0.600 (step 400)", "0.600 (step 400)"],
+        [str(WORLD), "400", "ppo", "0.200 (step 0)", "0.500 (step 300)", "0.400 (step 900)"],
+        [str(WORLD), "400", "rft", "0.200 (step 0)", "0.100 (step 100)", "0.100 (step 100)"],
+    ]
+
+
 def test_a_sweep_without_finished_runs_has_empty_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = Path(__file__).parents[2] / "configs/sweeps/worlds.toml"
     main([str(file), str(tmp_path)])
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[::2]] == ["probes", "world"]
+    headers = [line.split()[0] for line in capsys.readouterr().out.splitlines()[::2]]
+    assert headers == ["probes", "world", "world"]
     with pytest.raises(SystemExit) as stopped:
         main([str(tmp_path / "FILE.toml"), str(tmp_path)])
     assert stopped.value.code == 2 and "FILE.toml does not exist" in capsys.readouterr().err

@@ -100,7 +100,7 @@ def test_what_was_not_validated_in_time_is_said_to_be_untrained() -> None:
     assert both.notes()[-1].endswith("A 0.300, B 0.200 (untrained), A − B = +0.100: not distinguishable")
     some = [trained(20_000, validation(0, 0.2), late), trained(20_000, validation(0, 0.2), early)]
     matched = CostComparison([measured, measured], some).matched()
-    assert matched is not None and matched.low is not None and matched.untrained == (0, 0.5)
+    assert matched is not None and matched.low is None and matched.untrained == (0, 0.5)
     assert matched.texts()[1] == "0.250 (in part untrained)"
 
 
