@@ -259,7 +259,6 @@ BUILT_IN: Mapping[str, Method] = {
             paper="Natural Language Actor-Critic, arXiv 2512.04601",
             algorithm=f"{_BASELINES}.self_distillation:SelfDistillation",
             settings=f"{_BASELINES}.control_config:SelfDistillationConfig",
-            best_of="evaluator",
             learner=_EMA,
             off_policy=True,
             keeps_critiques=True,

@@ -12,8 +12,9 @@ Differences: r is a head on the policy's transformer, so that its steps change t
 read after them. The authors train another model on the rollouts of an iteration, and a policy on its scores,
 for thousands of steps each. Their script multiplies the outcome by γ to the power t from the start of an
 episode; here it is the return-to-go. Pairs with equal scores are left out; theirs takes the first action as
-a⁺. Episodes that were cut have no outcome and no targets. All actions are sampled with ``temperature``
-(theirs: 0.3 in episodes, 0.7 for pairs). ``--best-of N`` tests the best of N actions by r, as the authors do.
+a⁺. As there, an episode that reaches the limit of turns has failed; one that was cut otherwise, such as by a
+full context, has no targets. All actions are sampled with ``temperature`` (theirs: 0.3 in episodes, 0.7 for
+pairs). ``--best-of N`` tests the best of N actions by r, as the authors do.
 """
 
 import math

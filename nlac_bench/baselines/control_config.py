@@ -89,7 +89,10 @@ class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
     )
     num_critiques: int = Field(4, ge=2, description="critiques of an action, which are compared (G)")
     num_nlq_samples: int = Field(
-        1, ge=0, description="futures per action that the evaluator reads (k); 0 as in the paper"
+        1,
+        ge=0,
+        description="futures per action that the evaluator reads (k); 0 as in the paper (the embedded models "
+        "learned to read at least 1)",
     )
     transitions_per_iteration: int = Field(
         32, ge=1, description="actions per iteration that are criticised; refined ones cost environment steps"

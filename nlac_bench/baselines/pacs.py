@@ -8,9 +8,9 @@ success. For a group of G episodes:
 
 w_i = G / (2 · number of episodes with the outcome R_i), or 1 if all outcomes are equal. While π = π_old, S
 is 0, and with w = 1 the gradient is β times that of RLOO (Ahmadian et al. 2024), which is
-−(1 / G) Σ_i (R_i − mean_{j≠i} R_j) ∇ S_i. As published, a group with equal outcomes is learned too: the
-loss reduces the differences between its scores. If no group has both outcomes, all gradients are 0 and no
-step is taken.
+−(1 / G) Σ_i (R_i − mean_{j≠i} R_j) ∇ S_i. A group with equal outcomes is learned too, because the authors'
+code keeps it, with w = 1: after the steps of other groups, the loss reduces the differences between its
+scores. If no group has both outcomes, all gradients are 0 and no step is taken.
 
 Differences: an answer of the paper is an episode here, whose S is the sum over all turns. The more tokens it
 has, the sooner the cross-entropy is saturated (metric ``total``: the mean of |S|), and ``beta`` should then

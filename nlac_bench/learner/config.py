@@ -165,7 +165,8 @@ class TrainConfig(Settings):
         """Return what the method computes for each transition that it learns from, without the KL penalty.
 
         It counts as if every episode and every answer were used, so it is an upper bound for methods that
-        leave some out.
+        leave some out. Answers with the reasons for an episode's end, which depend on the model
+        (``note_reasons``), are not included.
 
         Args:
             turns: mean number of turns of an episode.

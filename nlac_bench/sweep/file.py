@@ -14,6 +14,7 @@ from nlac_bench.harness.measure.prepare import outline
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import LARGEST_SEED, RunConfig
 from nlac_bench.harness.runs.secrets import refuse_known_secrets
+from nlac_bench.learner.config import TrainConfig
 from nlac_bench.settings import Settings
 from nlac_bench.sweep.plan import TUNING, Cell, Sweep
 from nlac_bench.training.untrained import BASE
@@ -190,6 +191,7 @@ def check_sweep(sweep: Sweep) -> None:
         ConfigError: a run cannot start; the message names its method or environment.
     """
     for method in sweep.methods:
+        _check_mini_batch(sweep, method)
         for lr in (None, *sweep.learning_rates):
             cell = Cell(method, sweep.tuning_env, sweep.tuning_seed, lr)
             try:
@@ -209,6 +211,22 @@ def check_sweep(sweep: Sweep) -> None:
                 world_of_seed(env, seed)
         except (NlacBenchError, ValueError) as error:
             raise ConfigError(f"{env}: {error}") from error
+
+
+def _check_mini_batch(sweep: Sweep, method: str) -> None:
+    """Check that ``[train]`` does not replace a method's own ``mini_batch_size``, whose unit may be another.
+
+    Raises:
+        ConfigError: it does; the message names the unit.
+    """
+    name = "mini_batch_size"
+    own = named_agents.method(sweep.algorithm(method)).config_class.model_fields[name]
+    replaced = name in sweep.train and name not in sweep.method_train.get(method, {})
+    if replaced and own.default != TrainConfig.model_fields[name].default:
+        raise ConfigError(
+            f"{method}: train.{name} = {sweep.train[name]} would replace its default of {own.default} "
+            f"({own.description}); set methods_train.{method}.{name}, too"
+        )
 
 
 def _each_once(values: Sequence[T], where: str) -> None:

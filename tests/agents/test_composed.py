@@ -171,7 +171,12 @@ def test_without_heads_the_model_chooses_itself(tmp_path: Path, engine: HFEngine
 
 
 def test_a_method_declares_what_chooses() -> None:
-    assert {m.name for m in BUILT_IN.values() if m.best_of == "heads"} == {"agent_prm", "archer", "sac"}
+    by = {
+        chooser: {m.name for m in BUILT_IN.values() if m.best_of == chooser}
+        for chooser in ("heads", "evaluator")
+    }
+    assert by["heads"] == {"agent_prm", "archer", "sac"}
+    assert by["evaluator"] == {"nlac", "nlql", "critique_rl"}, "others train no critic that gives verdicts"
     with pytest.raises(ConfigError, match="kind 'action'"):
         Method(
             name="mine", summary="does", algorithm="a:B", best_of="heads", learner={"heads": {"v": "state"}}

@@ -13,7 +13,9 @@ from nlac_bench.baselines.agent_prm import AgentPRM, VisitedState
 from nlac_bench.learner import losses
 from nlac_bench.learner.batch import TokenBatch
 from nlac_bench.learner.outputs import LossFn
+from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sample
+from nlac_bench.training.player import TrainingPlayer
 from nlac_bench.types import Episode
 from tests.baselines.test_parts import episode, make
 
@@ -46,6 +48,24 @@ def test_targets_are_means_over_the_visits_of_an_action(gamma: float) -> None:
     shared = ((1 + gamma) / 2 + (1 - gamma**2) / 2) / 2
     assert values == pytest.approx([shared, 1.0, (1 - gamma) / 2, 0.0, 1.0])
     assert all(s.returns and s.returns[:3] == [0.0] * 3 for s in found)
+
+
+@pytest.mark.parametrize(
+    ("reason", "values"), [("turn_limit", [(1 - 0.95) / 2, 0.0]), ("context_overflow", [])]
+)
+def test_an_episode_that_reaches_the_limit_of_turns_has_failed(
+    reason: str, values: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody: Any = None
+
+    async def run(driver: Driver, specs: Sequence[EpisodeSpec]) -> Any:
+        yield replace(told([0.0, 0.0], "red-0", "red-1", cut=True), end_reason=reason, success=False)
+
+    monkeypatch.setattr(Driver, "run", run)
+    player = TrainingPlayer(Driver(nobody, nobody), Driver(nobody, nobody), lambda episode: None)
+    played = asyncio.run(player.train([EpisodeSpec("signal", "t", 0, 0)]))
+    found = make("agent_prm").targets(played)
+    assert [s.returns[-1] for s in found] == pytest.approx(values)
 
 
 def test_the_reward_model_learns_the_mean_label() -> None:

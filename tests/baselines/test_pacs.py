@@ -63,6 +63,8 @@ def test_groups_are_tasks_and_a_mini_batch_has_whole_ones() -> None:
     assert make("pacs").config.transitions_per_step(3) == 8 * 3
     assert make("pacs", mini_batch_size=0).config.transitions_per_step(3) == 32 * 3
     assert make("pacs").learn([episode("a", [1.0])], None)["gradient_steps"] == 0
+    kept = [episode("a", [1.0]), episode("a", [0.0]), *[episode("b", [1.0])] * 2]
+    assert make("pacs").learn(kept, None)["gradient_steps"] == 2, "the authors keep a group of equal outcomes"
     equal = [episode(task, [float(task == "a")]) for task in "ab" for _ in range(2)]
     assert make("pacs").learn(equal, None)["gradient_steps"] == 0, "all gradients would be 0"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,11 +17,12 @@ from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import distillation
 from nlac_bench.agents.roles.chat import ChatPrompts
-from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.compact import FUTURE, CompactPrompts
 from nlac_bench.agents.roles.playout import Playout
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action, Future, Speaker
+from nlac_bench.baselines.config import NlrlConfig
 from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.baselines.nlql import NLQL
 from nlac_bench.baselines.ppo import PPO
@@ -46,6 +48,7 @@ from nlac_bench.types import Episode, Turn, beginning_of
 from tests.baselines import signal_env
 from tests.baselines.signal_env import Signal
 from tests.envs.count_down import CountDown
+from workshop.critic_rows import aggregator_row
 
 
 def make(name: str, **settings: Any) -> Any:
@@ -755,6 +758,13 @@ def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.Monk
     # Equal actions are counted: the most frequent one is read first, and of equally frequent ones the first.
     assert chosen("left", "right", "up", "right") == ("left", "up")
     assert offered[1:] == [["right", "left", "up"]]
+
+
+def test_nlrl_aggregates_as_many_futures_as_the_embedded_models_were_taught() -> None:
+    (t,) = make("nlrl").transitions(episode("t", [1.0]))
+    taught = aggregator_row(t.state, [t.action], ["next: right"], random.Random(0))
+    assert taught.prompt.count(FUTURE) == tiny_defaults("nlrl")["num_futures"]
+    assert NlrlConfig().num_futures == 4, "of other models"
 
 
 def test_nlrl_values_candidates_after_the_value_role_has_learned(monkeypatch: pytest.MonkeyPatch) -> None:

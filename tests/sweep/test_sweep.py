@@ -235,6 +235,15 @@ GOOD = "methods = ['nlac', 'rft']\n[seeds]\ntau_retail = [0]\n[run]\nmodel = 'ti
         (GOOD + "[tuning]\nlr = [1e-4, -1e-4]", "train.lr must be above 0, got -0.0001"),
         (GOOD + "[train]\nlearning_rate = 1", "nlac: unknown training setting 'learning_rate'"),
         (GOOD + "[methods_train.rft]\nmicro_rows = 0", "rft: train.micro_rows must be at least 1"),
+        (
+            GOOD.replace("'rft'", "'rft', 'pacs'") + "[train]\nmini_batch_size = 32",
+            "pacs: train.mini_batch_size = 32 would replace its default of 1 (tasks per gradient step; 0: "
+            "all of the iteration); set methods_train.pacs.mini_batch_size, too",
+        ),
+        (
+            GOOD.replace("'rft'", "'rft', 'grpo'") + "[train]\nmini_batch_size = 32",
+            "its default of 0 (turns per",
+        ),
         (GOOD + "colour = 'red'", "unknown setting 'colour'"),
         (GOOD + "base_url = 'http://localhost:1/v1'", "a model on a server cannot be trained"),
         (GOOD + "limit = 0", "limit must be at least 1"),
@@ -250,6 +259,14 @@ def test_what_could_not_begin_is_named_before_anything_is_played(
     assert result.exit_code == 2 and said in result.stderr.replace("\n", " ")
     assert not out.exists()
     check_sweep(read_sweep(spec(tmp_path, GOOD)))
+
+
+def test_a_method_with_a_mini_batch_of_its_own_is_told_its_size(tmp_path: Path) -> None:
+    """PACS counts tasks, and GRPO takes all of an iteration by default."""
+    text = GOOD.replace("rft", "other") + "[variants]\nother = 'pacs'\n[train]\nmini_batch_size = 32\n"
+    planned = read_sweep(spec(tmp_path, text + "[methods_train.other]\nmini_batch_size = 4"))
+    check_sweep(planned)
+    assert [planned.settings(c, None)["train"]["mini_batch_size"] for c in planned.cells()] == [32, 4]
 
 
 def test_a_report_of_nothing(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ TRAINING: Mapping[str, Any] = {
     "test_freq": 8,
     "save_freq": 16,
     "ema_tau": 0.05,
+    "num_futures": 3,  # the aggregator was taught three; of two against two it mostly writes failure
     "improvement_temperature": 0.0,  # at temperature 1 a model this small often writes malformed critiques
 }
 SMOLLM2: Mapping[str, Any] = {
