@@ -28,8 +28,8 @@ class DrlcConfig(PpoConfig, ImprovementConfig, FuturesConfig, ShuffleConfig):
     verdict_coef: float = Field(
         0.8,
         ge=0,
-        description="reward of a turn whose action the critic calls optimal, and cost of the others (alpha "
-        "2); 0 is PPO",
+        description="reward of a turn whose action the critic calls optimal, and cost of the others, less "
+        "their mean (alpha 2); 0 is PPO",
     )
 
     @property

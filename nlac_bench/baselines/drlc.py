@@ -3,14 +3,16 @@ has the verdicts of a critic that reads each part of an episode.
 
 ::
 
-    r_t = r_t(environment) + α₂ · (+1 if the critic calls a_t optimal, −1 if it does not)
+    v_t = +1 if the critic calls a_t optimal, −1 if it does not
+    r_t = r_t(environment) + α₂ · (v_t − mean of v over the iteration)
 
 The critic is the initial model, which stays frozen, as in the paper, where it may also be the policy's own
 model. It has the prompts of NLAC's critic, but never learns from the environment, and only its yes or no is
 used: the control for "is language needed?".
 
 Deviations. A span is a turn, and its reward is at the turn's last token; the published code marks words, and
-rewards each of their tokens. The critic reads futures that it predicts, as NLAC's does; the paper's reads the
+rewards each of their tokens. It leaves most words without a verdict; here each turn has one, so without the
+mean, a critic that objects to most actions would make every further turn a cost. The critic reads futures that it predicts, as NLAC's does; the paper's reads the
 reward of the whole answer instead.
 """
 
@@ -39,6 +41,8 @@ class DRLC(PPO):
     config: DrlcConfig
     judged: dict[int, list[Lesson]]
     """The lessons about an episode's turns, by the episode's ``id``."""
+    mean_verdict: float
+    """The mean verdict of the iteration."""
 
     def __init__(self, resources: Resources[Any]) -> None:
         super().__init__(replace(resources, slots=("policy",)))
@@ -61,25 +65,28 @@ class DRLC(PPO):
         if c.shuffle_critiques:  # neighbours are turns of one episode, so the order is drawn
             rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "shuffle"))
             shuffle([lessons[i] for i in rng.permutation(len(lessons))])
+        verdicts = [v for lesson in lessons if (v := verdict(lesson)) is not None]
+        self.mean_verdict = float(np.mean(verdicts)) if verdicts else 0.0
 
     def rewards(self, episode: Episode) -> list[float]:
         """Return r_t of each turn; a turn that did not fit into the context was not played or judged."""
-        verdicts = iter(map(self.verdict, self.judged[id(episode)]))
+        verdicts = iter(map(self.judgement, self.judged[id(episode)]))
         earned = zip(rewards_of(episode), episode.turns, strict=True)
         return [r + (next(verdicts, 0.0) if turn.played else 0.0) for r, turn in earned]
 
-    def verdict(self, lesson: Lesson) -> float:
-        """Return the reward of the critic's verdict; 0 without one."""
-        if lesson.critique is None:
-            return 0.0
-        return self.config.verdict_coef * (1.0 if lesson.critique.optimal else -1.0)
+    def judgement(self, lesson: Lesson) -> float:
+        """Return the reward of the critic's verdict; 0 without one, as for a mean verdict."""
+        v = verdict(lesson)
+        return 0.0 if v is None else self.config.verdict_coef * (v - self.mean_verdict)
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
         """Take PPO's steps; ``share_optimal`` is the share of the judged actions that are optimal."""
         metrics = super().learn(episodes, max_steps)
-        critiques = [
-            x.critique for lessons in self.judged.values() for x in lessons if x.critique is not None
-        ]
-        if critiques:
-            metrics["share_optimal"] = sum(c.optimal for c in critiques) / len(critiques)
+        if any(verdict(x) is not None for lessons in self.judged.values() for x in lessons):
+            metrics["share_optimal"] = (1 + self.mean_verdict) / 2
         return metrics
+
+
+def verdict(lesson: Lesson) -> float | None:
+    """Return +1 or −1, or None if the critique cannot be parsed."""
+    return None if lesson.critique is None else 1.0 if lesson.critique.optimal else -1.0

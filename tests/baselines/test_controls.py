@@ -78,6 +78,25 @@ def test_drlc_adds_the_verdicts_that_follow_to_an_advantage(monkeypatch: pytest.
     assert drlc.learn(played, 1)["share_optimal"] == 0.5
 
 
+@pytest.mark.parametrize("optimal", [True, False])
+def test_a_critic_that_always_says_the_same_is_no_reward(
+    monkeypatch: pytest.MonkeyPatch, optimal: bool
+) -> None:
+    """Neither longer nor shorter episodes pay; with other verdicts, only what differs from the mean counts."""
+    played = [episode("a", [0.0, 0.0, 1.0]), episode("b", [0.0])]
+    drlc: DRLC = make("drlc", verdict_coef=0.8)
+    judging(monkeypatch, [optimal] * 4)
+    asyncio.run(drlc.prepare(played))
+    assert [drlc.rewards(e) for e in played] == [[0.0, 0.0, 1.0], [0.0]]
+    assert drlc.learn(played, 1)["share_optimal"] == optimal
+    judging(monkeypatch, [optimal, optimal, optimal, not optimal])
+    asyncio.run(drlc.prepare(played))
+    sign = 1 if optimal else -1
+    assert [r for e in played for r in drlc.rewards(e)] == pytest.approx(
+        [0.4 * sign, 0.4 * sign, 1 + 0.4 * sign, -1.2 * sign]
+    )
+
+
 def test_drlcs_shuffled_verdicts_are_those_of_other_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """All turns of half of the episodes are optimal; the verdicts of neighbours would be the right ones."""
     played = [episode(f"{i:02}", [0.0] * 4) for i in range(16)]
