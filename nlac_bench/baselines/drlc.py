@@ -12,8 +12,8 @@ used: the control for "is language needed?".
 
 Deviations. A span is a turn, and its reward is at the turn's last token; the published code marks words, and
 rewards each of their tokens. It leaves most words without a verdict; here each turn has one, so without the
-mean, a critic that objects to most actions would make every further turn a cost. The critic reads futures that it predicts, as NLAC's does; the paper's reads the
-reward of the whole answer instead.
+mean, a critic that objects to most actions would make every further turn a cost. The critic reads futures
+that it predicts, as NLAC's does; the paper's reads the reward of the whole answer instead.
 """
 
 from collections.abc import Sequence

@@ -82,7 +82,7 @@ def test_drlc_adds_the_verdicts_that_follow_to_an_advantage(monkeypatch: pytest.
 def test_a_critic_that_always_says_the_same_is_no_reward(
     monkeypatch: pytest.MonkeyPatch, optimal: bool
 ) -> None:
-    """Neither longer nor shorter episodes pay; with other verdicts, only what differs from the mean counts."""
+    """Neither longer nor shorter episodes pay; of other verdicts, what differs from the mean counts."""
     played = [episode("a", [0.0, 0.0, 1.0]), episode("b", [0.0])]
     drlc: DRLC = make("drlc", verdict_coef=0.8)
     judging(monkeypatch, [optimal] * 4)
