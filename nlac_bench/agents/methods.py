@@ -291,7 +291,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="critique_rl",
-            summary="trains nlac's evaluator by outcomes instead of backups, and learns its refinements",
+            summary="trains nlac's critic by outcomes instead of backups, and learns its refinements",
             paper="Critique-RL, arXiv 2510.24320",
             algorithm=f"{_BASELINES}.critique_rl:CritiqueRL",
             settings=f"{_BASELINES}.control_config:CritiqueRlConfig",

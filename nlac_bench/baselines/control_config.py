@@ -91,8 +91,8 @@ class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
     num_nlq_samples: int = Field(
         1,
         ge=0,
-        description="futures per action that the evaluator reads (k); 0 as in the paper (the embedded models "
-        "learned to read at least 1)",
+        description="futures of a critique, which are learned with it (k); 0 as in the paper (the embedded "
+        "models learned to read at least 1)",
     )
     transitions_per_iteration: int = Field(
         32, ge=1, description="actions per iteration that are criticised; refined ones cost environment steps"
@@ -106,6 +106,7 @@ class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
     def own_cost(self, turns: float) -> TransitionCost:
         """Return the mean cost of both stages; in the second one each critique has a refined action."""
         count, passes, before = self.num_critiques, self.num_epochs, (turns - 1) / 2
+        futures = count * self.num_nlq_samples
         played = max(1.0, self.train_batch_size * turns / self.transitions_per_iteration)
         second = 1 - self.stage_one if self.reward == "critique_rl" else 1.0
         return TransitionCost(
@@ -113,13 +114,17 @@ class CritiqueRlConfig(ImprovementConfig, FuturesConfig):
             further_steps=second * (before + count * (before + 1)),
             answers={
                 "policy": played + second * count * before,
-                "successor": self.num_nlq_samples,
+                "successor": futures,
                 "evaluator": count,
                 "refiner": second * count,
             },
-            backward={"evaluator": count * passes, "policy": second * passes},
-            forward={"evaluator": count, "policy": second},
-            items=(count + second) * passes,
+            backward={
+                "successor": futures * passes,
+                "evaluator": count * passes,
+                "policy": second * passes,
+            },
+            forward={"successor": futures, "evaluator": count, "policy": second},
+            items=(futures + count + second) * passes,
         )
 
 

@@ -1,19 +1,21 @@
-"""Critique-RL (arXiv 2510.24320): the evaluator is trained by reinforcement learning on outcomes.
+"""Critique-RL (arXiv 2510.24320): the critic is trained by reinforcement learning on outcomes.
 
 For a played action with known success c, draw G critiques with a verdict, refine the action with each::
 
     stage 1:  r = +1 if the verdict is c, else −1
     stage 2:  r = 0.2 + (1 if the refined action succeeds, else 0) if the verdict is c, else −1
-    A_i = r_i − mean of the other r (RLOO);  clipped steps on the critiques' tokens, two passes
+    A_i = r_i − mean of the other r (RLOO);  clipped steps on the critic's tokens, two passes
 
-It trains NLAC's evaluator by outcomes and its successor not at all: the control for "is the Bellman backup
-needed?". Other rewards, of one stage: the success of the refined action (RL4F, arXiv 2305.08844, by PPO), and
-also −1 without a verdict (CTRL, arXiv 2502.03492, by GRPO).
+It trains NLAC's critic by outcomes instead of backups: the control for "is the Bellman backup needed?".
+Other rewards, of one stage: the success of the refined action (RL4F, arXiv 2305.08844, by PPO), and also −1
+without a verdict (CTRL, arXiv 2502.03492, by GRPO).
 
 Deviations. The authors fix the actor and test it with its critic; here the policy learns a refined action in
 stage 2 by NLAC's loss L2. c is the outcome of the episode; a refined action succeeds if the policy does, when
-it continues a fork. An action that is called optimal is kept. As NLAC's, the critic reads predicted futures
-(``num_nlq_samples=0``: none). Rewards are not normalised; KL penalties are to the initial model.
+it continues a fork. An action that is called optimal is kept. As NLAC's, the critic reads futures that it has
+predicted (``num_nlq_samples=0``: none, as in the paper). They are a part of what it is rewarded for: each
+critique has its own, and their tokens have its advantage. Rewards are not normalised; KL penalties are to the
+initial model.
 """
 
 from collections.abc import Sequence
@@ -42,8 +44,8 @@ from nlac_bench.types import Episode
 class Trial:
     """One critique of a played action, and what became of the action that was refined with it."""
 
-    tokens: TokenSequence | None
-    """The critique's, None if they are too many."""
+    tokens: Sequence[TokenSequence | None]
+    """Those of its futures and its own; None if they are too many."""
     critique: Critique | None
     right: bool
     """Whether the verdict is the outcome of the episode."""
@@ -74,15 +76,28 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
         await self.speaking.each(self.judged, replayed, *steps)
 
     async def criticise(self, x: Judged) -> None:
-        """Sample G critiques ~ E(s, a, d⁽¹⁾…d⁽ᵏ⁾); none if no future can be parsed."""
-        c, state, action = self.config, x.transition.state, x.transition.action
-        futures = await x.speaker.futures(state, action, c.num_nlq_samples) if c.num_nlq_samples else []
-        read = [future.text for future in futures]
-        if read or not c.num_nlq_samples:
-            prompt = self.resources.prompts.evaluator(state, action, read)
-            for sample, critique in await x.speaker.critiques(state, action, read, c.num_critiques):
+        """Sample G times d⁽¹⁾…d⁽ᵏ⁾ ~ M(s, a) and a critique ~ E(s, a, d⁽¹⁾…d⁽ᵏ⁾).
+
+        A model may only repeat what its futures say, so that critiques of the same futures would all be equal
+        and teach nothing. Without a future that can be parsed there is no critique, and so no verdict.
+        """
+        c, prompts = self.config, self.resources.prompts
+        state, action, k = x.transition.state, x.transition.action, c.num_nlq_samples
+        drawn = await x.speaker.predictions(state, action, k * c.num_critiques) if k else []
+        asked = prompts.successor(state, action)
+        for own in [drawn[i : i + k] for i in range(0, len(drawn), k)] if k else [[]]:
+            futures = [self.encoder.answer(asked, sample, "critic") for sample, _ in own]
+            read = [future for _, future in own if future is not None]
+            if k and not read:
+                x.trials.append(Trial(futures, None, False))
+                continue
+            prompt = prompts.evaluator(state, action, read)
+            for sample, critique in await x.speaker.critiques(
+                state, action, read, 1 if k else c.num_critiques
+            ):
                 right = critique is not None and critique.optimal == x.transition.success
-                x.trials.append(Trial(self.encoder.answer(prompt, sample, "critic"), critique, right))
+                tokens = [*futures, self.encoder.answer(prompt, sample, "critic")]
+                x.trials.append(Trial(tokens, critique, right))
 
     async def refine(self, x: Judged) -> None:
         """Refine the action with each critique, and let the policy continue a fork after each new action."""
@@ -100,7 +115,8 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
                 trial.success = successes[text]
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """Take clipped steps on critiques whose rewards differ; in stage 2 also distil refined actions.
+        """Take clipped steps on critiques whose rewards differ, and their futures; in stage 2 also distil
+        refined actions.
 
         The metric ``trial_success`` is the share of the refined actions (kept ones too) that succeeded.
         """
@@ -109,7 +125,8 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
         groups_N = torch.tensor([x.index for x, _ in trials], dtype=torch.long)
         advantages_N = losses.group_advantages(rewards_N, groups_N, scale=False)
         advantages_N *= c.num_critiques / (c.num_critiques - 1)  # the mean of the others
-        made = [(t.tokens, a) for (_, t), a in zip(trials, advantages_N.tolist(), strict=True) if a]
+        valued = zip(trials, advantages_N.tolist(), strict=True)
+        made = [(tokens, a) for (_, trial), a in valued if a for tokens in trial.tokens]
         for x in self.judged if self.refines else ():
             x.proposed = next((trial.refined for trial in x.trials if trial.refined), None)
             if x.proposed is not None:
@@ -132,7 +149,7 @@ class CritiqueRL(OnPolicy[CritiqueRlConfig]):
         return -1.0 if self.config.reward == "ctrl" and trial.critique is None else float(trial.success)
 
     def loss(self, batch: TokenBatch) -> LossFn:
-        """Return the clipped surrogate of the critiques + λ L2 (+ KL), each a mean over its own tokens."""
+        """Return the clipped surrogate of the critic + λ L2 (+ KL), each a mean over its own tokens."""
         c, mean = self.config, self.token_mean(batch)
         critic, policy = ((batch.mask_of(n) != 0).sum().clamp(min=1) for n in ("critic", "policy"))
         critic_mean = partial(losses.aggregate, tokens=critic)

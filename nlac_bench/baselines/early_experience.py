@@ -9,26 +9,31 @@ alternatives, then imitation, with the same parameters.
 It learns what actions lead to, and no value: the control for "is L1 just a world model?".
 
 Deviations. By default D are the policy's own successes, so that the method knows no more than the others;
-with ``imitates=expert``, as in the paper, the environment's oracle plays the tasks of the iteration. The
-paper makes D once, and trains one epoch on the alternatives; here both stages see new tasks in each
-iteration, and the first ends after a share of the budget.
-The next state is the environment's answer, as the policy's next prompt shows it. The paper's second method,
-self-reflection, is not included.
+with ``imitates=expert``, as in the paper, the environment's oracle plays the tasks of the iteration, with
+replies in the policy's form but without thoughts. The paper makes D once, and trains one epoch on the
+alternatives; here both stages see new tasks in each iteration, and the first ends after a share of the
+budget. The next state is the environment's answer, as the policy's next prompt shows it. The paper's second
+method, self-reflection, is not included.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.floors import OracleAgent
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.nlac import replayed
+from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.baselines.control_config import EarlyExperienceConfig
 from nlac_bench.baselines.rft import RFT, distinct
+from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.learner.batch import TokenSequence
 from nlac_bench.learner.outputs import Metrics
+from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from nlac_bench.types import Episode
+from nlac_bench.types import Episode, Info, Turn
 
 
 class EarlyExperience(RFT):
@@ -77,7 +82,9 @@ class EarlyExperience(RFT):
             NlacBenchError: the environment has no oracle.
         """
         specs = [EpisodeSpec(self.env, e.task_id, e.trial, e.seed) for e in episodes]
-        driver = Driver(OracleAgent(), self.resources.make_env, concurrency=self.resources.concurrency)
+        driver = Driver(
+            Expert(self.resources.prompts), self.resources.make_env, concurrency=self.resources.concurrency
+        )
         played = [e async for e in driver.run(specs) if isinstance(e, Episode)]
         self.metrics["extra_env_steps"] = float(sum(len(e.turns) for e in played))
         order = {(spec.task_id, spec.trial, spec.seed): n for n, spec in enumerate(specs)}
@@ -102,3 +109,29 @@ class EarlyExperience(RFT):
 def succeeded(episodes: Sequence[Episode]) -> list[Episode]:
     """Return the successful episodes."""
     return [e for e in episodes if e.success]
+
+
+@dataclass(frozen=True)
+class Expert:
+    """The oracle, which replies in the form that the policy's prompts ask for, without thoughts."""
+
+    prompts: RolePrompts
+    name: str = "oracle"
+
+    def begin(self, env: TextEnv, seed: int) -> Actor:
+        """Return an actor that takes the oracle actions of ``env``."""
+        return _ExpertActor(OracleAgent().begin(env, seed), self.prompts, env.name)
+
+
+@dataclass
+class _ExpertActor:
+    oracle: Actor
+    prompts: RolePrompts
+    env: str
+    first: State | None = None
+
+    async def act(self, observation: str, info: Info) -> Turn:
+        self.first = self.first or first_state(self.env, observation, info)
+        reply = self.prompts.reply((await self.oracle.act(observation, info)).text)
+        sent = self.prompts.heard(reply, self.first)
+        return Turn(sent, info={} if sent == reply else {"full_text": reply})

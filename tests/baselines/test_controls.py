@@ -267,7 +267,7 @@ def test_rewards_of_critiques(kind: str, refines: bool, rewards: list[float]) ->
     algorithm.refines = refines
     yes = Critique(True, "optimal: yes")
     cases = [(yes, True), (yes, False), (None, False)]
-    trials = [Trial(None, c, right, success=won) for c, right in cases for won in (True, False)]
+    trials = [Trial([], c, right, success=won) for c, right in cases for won in (True, False)]
     assert [algorithm.reward(trial) for trial in trials] == pytest.approx(rewards)
 
 

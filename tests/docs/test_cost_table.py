@@ -68,6 +68,10 @@ def test_costs_follow_the_settings() -> None:
     nlrl = cost("nlrl", train_batch_size=32, transitions_per_iteration=32)
     assert (nlrl.played, nlrl.further_steps, nlrl.answers["policy"]) == (5, 2 + 3 * 3, 5 + 3 * 2 + 4)
     assert cost("nlrl", num_futures=1, transitions_per_iteration=1_000).env_steps == 1
+    read = cost("critique_rl", num_nlq_samples=2, num_critiques=3, num_epochs=1, stage_one=1.0, kl_coef=0.0)
+    assert read.forward == read.backward == {"successor": 6, "evaluator": 3, "policy": 0} and read.items == 9
+    assert (read.answers["successor"], read.answers["evaluator"]) == (6, 3)
+    assert cost("critique_rl", num_nlq_samples=0).backward["successor"] == 0
     assert cost("pacs", train_batch_size=32).forward == {"policy": 1.75}  # four tasks, the first is at S = 0
 
 

@@ -73,7 +73,7 @@ async def recorded(algorithm: Any, played: Sequence[Episode]) -> None:
                 ids = [9 + k, 8, 1][: 2 + k % 2]
                 own = algorithm.encoder.answer(prompt, Sample("", "stop", ids=ids), "critic")
                 refined = Action("red-1", Sample("red-1", "stop", ids=[9 + n, 1]))
-                x.trials.append(Trial(own, verdict, k % 2 == n % 2, refined, k > 1))
+                x.trials.append(Trial([own], verdict, k % 2 == n % 2, refined, k > 1))
             algorithm.judged.append(x)
 
 

@@ -96,6 +96,10 @@ class ExactPrompts:
 
     parse_refined = parse_action
 
+    def reply(self, action: str) -> str:
+        """Return the move unchanged."""
+        return action
+
     def heard(self, action: str, state: State) -> str:
         """Return the move unchanged."""
         return action

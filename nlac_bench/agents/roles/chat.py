@@ -196,7 +196,11 @@ class ChatPrompts:
         parts = chat_answers.thought_and_action(drop_reasoning(written))
         if parts is None or not self._is_action(parts[1]) or self._unusable(f"Thought: {parts[0]}"):
             return None
-        thought, action = parts[0], parts[1] if self._bare else f"Action: {parts[1]}"
+        return self.reply(parts[1], parts[0])
+
+    def reply(self, action: str, thought: str = "") -> str:
+        """Return the reply to the policy's prompt that takes ``action``."""
+        action = action if self._bare else f"Action: {action}"
         if self.thinks:
             return self._with_thought(thought, action)
         return f"Thought: {thought}\n{action}" if thought and not self._bare else action

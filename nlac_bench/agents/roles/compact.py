@@ -130,6 +130,10 @@ class CompactPrompts:
         """Return the whole answer; None if it is empty."""
         return self.parse_action(written)
 
+    def reply(self, action: str) -> str:
+        """Return the action, which is the whole reply."""
+        return action
+
     def heard(self, action: str, state: State) -> str:
         """Return the whole action."""
         return action

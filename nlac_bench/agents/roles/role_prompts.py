@@ -109,6 +109,9 @@ class RolePrompts(Protocol):
     def parse_refined(self, written: str) -> str | None:
         """Return the refiner's action in the form of a policy's answer; None if it cannot be parsed."""
 
+    def reply(self, action: str) -> str:
+        """Return the policy's reply that takes ``action``, without a thought."""
+
     def heard(self, action: str, state: State) -> str:
         """Return the part of the policy's ``action`` that is passed to the environment."""
 

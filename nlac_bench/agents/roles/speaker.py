@@ -80,14 +80,22 @@ class Speaker:
 
         Answers that cannot be parsed are left out.
         """
+        return [
+            Future(future, _probability(self._prompts.outcome(future) == "success", sample))
+            for sample, future in await self.predictions(state, action, n, slot)
+            if future is not None
+        ]
+
+    async def predictions(
+        self, state: State, action: str, n: int, slot: Slot = "policy"
+    ) -> list[tuple[Sample, str | None]]:
+        """Sample n futures to learn from; return their tokens and texts, None if they cannot be parsed."""
         prompt = self._prompts.successor(state, action)
         samples = await self._ask(prompt, "successor", n, slot)
         written = [self._prompts.parse_future(decoded(prompt, s)) if whole(s) else None for s in samples]
-        return [
-            Future(future, _probability(self._prompts.outcome(future) == "success", sample))
-            for future, sample in zip(written, samples, strict=True)
-            if self._readable("successor", future, sample, prompt) and future is not None
-        ]
+        for sample, future in zip(samples, written, strict=True):
+            self._readable("successor", future, sample, prompt)
+        return list(zip(samples, written, strict=True))
 
     async def backup(
         self, transition: Transition, next_action: str, next_future: str, slot: Slot = "policy"
