@@ -94,6 +94,20 @@ def test_a_sweep_with_a_control_can_start(name: str) -> None:
     assert pilot.settings(list(pilot.cells())[1], None)["train"]["critic_coef"] == 0.0
 
 
+def test_both_tiers_of_the_plan_train_alike_in_the_same_worlds() -> None:
+    """Together they have all methods that can learn on line; tier 2 has the first two worlds of tier 1."""
+    first, second = (
+        read_sweep(Path(__file__).parents[2] / f"configs/sweeps/{name}.toml")
+        for name in ("worlds", "worlds_others")
+    )
+    check_sweep(second)
+    methods = {sweep.algorithm(method) for sweep in (first, second) for method in sweep.methods}
+    assert methods == set(BUILT_IN)
+    assert second.train == {**first.train, "lr": 1e-4}
+    ((env, worlds),), ((same, fewer),) = first.seeds.items(), second.seeds.items()
+    assert env == same and fewer == worlds[:2]
+
+
 def test_the_miniature_comparison_tunes_every_method_alike() -> None:
     """The same rates, seed, environment and budget, and no rate or KL penalty of its own."""
     planned = read_sweep(Path(__file__).parents[2] / "configs/sweeps/miniature.toml")
