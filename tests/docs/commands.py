@@ -28,10 +28,12 @@ EXCEPTIONS = {
     r"bench-gpu": "it needs GPUs; tests/cluster/test_bench_gpu.py measures small shapes on a CPU",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
     r"^nlac-bench tiny report --gates": "it asks a model a thousand times; tests/tiny/test_worlds.py runs it",
-    r"^nlac-bench sweep configs/sweeps/(miniature|retail|shop|twenty_questions|worlds|worlds_pilot)\.toml": (
+    r"^nlac-bench sweep configs/sweeps/(miniature|retail|shop|twenty_questions|worlds|worlds_\w+)\.toml": (
         "it trains for hours; tests/sweep/test_sweep.py runs the command with a smaller file"
     ),
-    r"workshop\.named_procedures": "it reads runs of hours; tests/tiny/test_named_procedures.py tests it",
+    r"workshop\.(named_procedures|critic_pairs)": (
+        "it reads runs of hours; tests/tiny/test_named_procedures.py and test_critic_pairs.py test them"
+    ),
     r"^pip install 'nlac-bench\[": (
         "the package is not on an index; `make setup` installs this extra from the checkout"
     ),
