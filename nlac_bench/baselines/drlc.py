@@ -41,8 +41,6 @@ class DRLC(PPO):
     config: DrlcConfig
     judged: dict[int, list[Lesson]]
     """The lessons about an episode's turns, by the episode's ``id``."""
-    mean_verdict: float
-    """The mean verdict of the iteration."""
 
     def __init__(self, resources: Resources[Any]) -> None:
         super().__init__(replace(resources, slots=("policy",)))
@@ -65,26 +63,27 @@ class DRLC(PPO):
         if c.shuffle_critiques:  # neighbours are turns of one episode, so the order is drawn
             rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "shuffle"))
             shuffle([lessons[i] for i in rng.permutation(len(lessons))])
-        verdicts = [v for lesson in lessons if (v := verdict(lesson)) is not None]
-        self.mean_verdict = float(np.mean(verdicts)) if verdicts else 0.0
 
     def rewards(self, episode: Episode) -> list[float]:
         """Return r_t of each turn; a turn that did not fit into the context was not played or judged."""
-        verdicts = iter(map(self.judgement, self.judged[id(episode)]))
+        mean = self.mean_verdict or 0.0
+        values = (mean if v is None else v for v in map(verdict, self.judged[id(episode)]))
+        extra = (self.config.verdict_coef * (v - mean) for v in values)
         earned = zip(rewards_of(episode), episode.turns, strict=True)
-        return [r + (next(verdicts, 0.0) if turn.played else 0.0) for r, turn in earned]
+        return [r + (next(extra, 0.0) if turn.played else 0.0) for r, turn in earned]
 
-    def judgement(self, lesson: Lesson) -> float:
-        """Return the reward of the critic's verdict; 0 without one, as for a mean verdict."""
-        v = verdict(lesson)
-        return 0.0 if v is None else self.config.verdict_coef * (v - self.mean_verdict)
+    @property
+    def mean_verdict(self) -> float | None:
+        """The mean verdict of the iteration, which is also that of a critique that cannot be parsed; None
+        without any verdict."""
+        verdicts = [v for lessons in self.judged.values() for x in lessons if (v := verdict(x)) is not None]
+        return float(np.mean(verdicts)) if verdicts else None
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
         """Take PPO's steps; ``share_optimal`` is the share of the judged actions that are optimal."""
         metrics = super().learn(episodes, max_steps)
-        if any(verdict(x) is not None for lessons in self.judged.values() for x in lessons):
-            metrics["share_optimal"] = (1 + self.mean_verdict) / 2
-        return metrics
+        mean = self.mean_verdict
+        return metrics if mean is None else metrics | {"share_optimal": (1 + mean) / 2}
 
 
 def verdict(lesson: Lesson) -> float | None:
