@@ -31,8 +31,8 @@ EXCEPTIONS = {
     r"^nlac-bench sweep configs/sweeps/(miniature|retail|shop|twenty_questions|worlds|worlds_\w+)\.toml": (
         "it trains for hours; tests/sweep/test_sweep.py runs the command with a smaller file"
     ),
-    r"workshop\.(named_procedures|critic_pairs)": (
-        "it reads runs of hours; tests/tiny/test_named_procedures.py and test_critic_pairs.py test them"
+    r"workshop\.(named_procedures|critic_pairs|kept_mistakes)": (
+        "it reads runs of hours; the test of the same name in tests/tiny tests it"
     ),
     r"^pip install 'nlac-bench\[": (
         "the package is not on an index; `make setup` installs this extra from the checkout"
