@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -77,7 +78,8 @@ def by_iteration(run: RunFolder) -> list[Named]:
 
 
 def drawn(counts: Mapping[tuple[str, str], Sequence[Named]]) -> Figure:
-    """Return the shares of right futures against gradient steps, by method and world."""
+    """Return the shares of right futures against gradient steps: a line for each world, in the colour of its
+    method, whose label is at the mean of the ends."""
     methods = list(dict.fromkeys(method for method, _ in counts))
 
     def draw(new: "type[Canvas]") -> "Canvas":
@@ -87,11 +89,14 @@ def drawn(counts: Mapping[tuple[str, str], Sequence[Named]]) -> Figure:
         panel.set(xlabel="gradient steps", ylabel="futures with the right procedure")
         panel.axhline(GUESSING, color=GREY, linestyle="--", linewidth=0.8)
         ends = []
-        for (method, world), run in counts.items():
-            colour = PALETTE[methods.index(method) % len(PALETTE)]
-            shares = [each.right / each.futures for each in run]
-            panel.plot([each.steps for each in run], shares, color=colour)
-            ends.append(EndLabel(label(f"{method}, {world}"), run[-1].steps, shares[-1], colour))
+        for method, colour in zip(methods, cycle(PALETTE), strict=False):
+            runs = [run for (name, _), run in counts.items() if name == method]
+            for run in runs:
+                shares = [each.right / each.futures for each in run]
+                panel.plot([each.steps for each in run], shares, color=colour, linewidth=1)
+            last = [run[-1] for run in runs]
+            height = sum(each.right / each.futures for each in last) / len(last)
+            ends.append(EndLabel(label(method), max(each.steps for each in last), height, colour))
         panel.set_xlim(0, max(end.x for end in ends))
         ends.append(EndLabel("guessing", panel.get_xlim()[1], GUESSING, GREY))
         label_ends(figure, {panel: ends})

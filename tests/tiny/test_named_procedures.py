@@ -65,12 +65,14 @@ def test_futures_are_counted_by_iteration_and_drawn(tmp_path: Path) -> None:
     kept(tmp_path, [(1, wrong), (1, right), (1, None), (2, right), (2, "nothing"), (3, None)])
     counts = by_iteration(run(tmp_path))
     assert counts == [Named(10, 2, 1), Named(20, 1, 1)]
-    figure = drawn({("nlac", "1008"): counts, ("<b>", "1009"): counts[:1]})
+    figure = drawn({("nlac", "1008"): counts, ("nlac", "1010"): counts, ("<b>", "1009"): counts[:1]})
     assert figure.table.rows == (
-        ("nlac", "1008", 10, 2, 0.5), ("nlac", "1008", 20, 1, 1.0), ("<b>", "1009", 10, 2, 0.5),
+        ("nlac", "1008", 10, 2, 0.5), ("nlac", "1008", 20, 1, 1.0), ("nlac", "1010", 10, 2, 0.5),
+        ("nlac", "1010", 20, 1, 1.0), ("<b>", "1009", 10, 2, 0.5),
     )  # fmt: skip
     figure.save(tmp_path / "critic.svg", "svg")
-    assert "nlac, 1008" in (tmp_path / "critic.svg").read_text()
+    drawing = (tmp_path / "critic.svg").read_text()
+    assert drawing.count(">nlac<") == 1 and "&lt;b&gt;" in drawing
 
 
 @pytest.mark.parametrize("conditions", [{}, {"env": "tau_retail"}, {"env_args": {"level": "conditional"}}])
