@@ -112,7 +112,15 @@ class CandidatesConfig(LessonConfig):
     num_candidates: int = Field(4, ge=1, description="actions of the policy that are compared (N)")
 
 
-class SacConfig(HeadsConfig, ReplayConfig, AverageConfig, CandidatesConfig):
+class WarmupConfig(HeadsConfig):
+    """Settings of off-policy methods with scalar heads."""
+
+    critic_warmup: int = Field(
+        0, ge=0, description="gradient steps at the beginning that train the critic alone"
+    )
+
+
+class SacConfig(WarmupConfig, ReplayConfig, AverageConfig, CandidatesConfig):
     """Settings of SAC; ``critic_coef`` is the weight of the Q loss.
 
     A backup reaches one turn, and the moving average limits how fast backups follow each other. The rate is
@@ -155,7 +163,7 @@ class SacConfig(HeadsConfig, ReplayConfig, AverageConfig, CandidatesConfig):
         )
 
 
-class ArcherConfig(HeadsConfig, DrawConfig, AverageConfig):
+class ArcherConfig(WarmupConfig, DrawConfig, AverageConfig):
     """Settings of ArCHer; ``critic_coef`` is the weight of the critic's loss. γ and τ are the authors'."""
 
     ANY_TEMPERATURE = False
@@ -166,9 +174,6 @@ class ArcherConfig(HeadsConfig, DrawConfig, AverageConfig):
     )
     critic_steps: int = Field(
         0, ge=0, description="gradient steps of the critic alone before each one of critic and policy"
-    )
-    critic_warmup: int = Field(
-        0, ge=0, description="gradient steps at the beginning that train the critic alone"
     )
 
     def own_cost(self, turns: float) -> TransitionCost:

@@ -20,13 +20,14 @@ from nlac_bench.baselines.scalar_critic import ScalarCritic
 from nlac_bench.learner import losses, share
 from nlac_bench.learner.batch import TokenBatch, TokenSequence, last_tokens, learned_tokens
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
+from nlac_bench.rollout.engines.engine import Sample
 
 
 @dataclass(slots=True)
 class SacLesson(Lesson):
     """A lesson with the actions that were sampled for its transition."""
 
-    following: Action | None = None
+    following: Sample | None = None
     """a′ ~ π(· | s′)."""
     candidates: list[Action] = field(default_factory=list)
     """a ~ π(· | s), N times."""
@@ -49,16 +50,18 @@ class SAC(ScalarCritic[SacConfig, SacLesson]):
         """
         t = lesson.transition
         if t.next_state is not None and not t.terminated:
-            sample = await lesson.speaker.sampled(t.next_state)
-            lesson.following = Action(sample.text, sample)
+            lesson.following = await lesson.speaker.sampled(t.next_state)
         drawn = [await lesson.speaker.act(t.state) for _ in range(self.config.num_candidates)]
         lesson.candidates = [action for action in drawn if action is not None]
 
     def step(self, lessons: Sequence[SacLesson]) -> Metrics | None:
-        """Fit Q to its targets, distil the improved policy and update the replay's priorities."""
+        """Fit Q to its targets, distil the improved policy and update the replay's priorities.
+
+        The first ``critic_warmup`` gradient steps train Q alone.
+        """
         targets = self.targets(lessons)
         critic = [s for i in targets if (s := self.encoder.played(lessons[i], i)) is not None]
-        policy = self.improved(lessons)
+        policy = self.improved(lessons) if self.learner.step >= self.config.critic_warmup else []
         errors_N = torch.zeros(len(lessons))
         loss = q_loss(self.config, critic, learned_tokens(policy, weighted=True), targets, errors_N)
         metrics = self.descend([*critic, *policy], loss, errors_N)
@@ -75,13 +78,12 @@ class SAC(ScalarCritic[SacConfig, SacLesson]):
         following: dict[int, TokenSequence] = {}
         logprobs: dict[int, float] = {}
         for i, lesson in enumerate(lessons):
-            t, action = lesson.transition, lesson.following
-            if action is None or t.next_state is None:
+            state, sample = lesson.transition.next_state, lesson.following
+            if sample is None or state is None:
                 continue
-            there = replace(lesson, transition=replace(t, state=t.next_state), proposed=action)
-            if (sequence := self.encoder.policy(there, i)) is not None:
+            if (sequence := self.encoder.acted(state, sample, "policy", group=i)) is not None:
                 following[i] = sequence
-                logprobs[i] = sum(action.sample.logprobs or ())
+                logprobs[i] = sum(sample.logprobs or ())
         with self.learner.averaged():
             q1, q2 = self.q_values(list(following.values()))
         known = [i for i, x in enumerate(lessons) if x.transition.terminated or i in following]

@@ -478,7 +478,7 @@ def test_first_and_last_tokens_of_packed_actions() -> None:
     assert batch.ids[first_tokens(batch)].tolist() == [2, 5]
 
 
-def sac_lesson(sac: SAC, terminated: bool, reward: float, following: Action | None) -> SacLesson:
+def sac_lesson(sac: SAC, terminated: bool, reward: float, following: Sample | None) -> SacLesson:
     (t,) = sac.transitions(episode("t", [reward]))
     after = t.state.after("red-0", "right", "message")
     t = replace(t, terminated=terminated, next_state=None if terminated else after)
@@ -489,13 +489,47 @@ def test_sac_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     sac: SAC = make("sac", gamma=0.9, alpha=0.1)
     heads = ({1: 0.8}, {1: 0.5})
     monkeypatch.setattr(sac, "q_values", lambda sequences: heads)
-    following = Action("red-1", Sample("red-1", "stop", ids=[9, 1], logprobs=[-1.0, -2.0]))
+    following = Sample("red-1", "stop", ids=[9, 1], logprobs=[-1.0, -2.0])
     ended = sac_lesson(sac, True, 1.0, None)
     going = sac_lesson(sac, False, 0.25, following)
     too_long = sac_lesson(sac, False, 0.0, None)
     found = sac.targets([ended, going, too_long])
     # y = 0.25 + 0.9 (min(0.8, 0.5) + 0.1 · 3); what is too long has no target
     assert found == {0: pytest.approx(1.0), 1: pytest.approx(0.25 + 0.9 * 0.8)}
+
+
+def test_sac_values_the_tokens_that_were_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the sampled text identifiers are numbers, which the environment's text does not contain."""
+    sac: SAC = make("sac")
+    lesson = sac_lesson(sac, False, 0.0, Sample("~0", "stop", ids=[9, 1], logprobs=[-1.0, -2.0]))
+    after = lesson.transition.state.after("red-0", "Your order is #W1234567.", "message")
+    lesson.transition = replace(lesson.transition, next_state=after)
+    valued: list[TokenSequence] = []
+
+    def values(sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
+        valued.extend(sequences)
+        return {0: 0.5}, {0: 0.5}
+
+    monkeypatch.setattr(sac, "q_values", values)
+    assert list(sac.targets([lesson])) == [0]
+    assert "#W1234567" in CompactPrompts().policy(after).codec.decode("~0")
+    assert [list(s.ids[-2:]) for s in valued] == [[9, 1]]
+
+
+def test_sac_may_train_its_critic_alone_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    sac: SAC = make("sac", critic_warmup=2)
+    distilled: list[int] = []
+
+    def improved(lessons: Sequence[SacLesson]) -> list[TokenSequence]:
+        distilled.append(sac.learner.step)
+        return []
+
+    monkeypatch.setattr(sac, "improved", improved)
+    lesson = sac_lesson(sac, True, 1.0, None)
+    sac.replay.add([lesson.transition])
+    for _ in range(4):
+        assert sac.step([lesson]) is not None
+    assert distilled == [2, 3]
 
 
 def test_sac_evaluates_the_policy_that_plays(monkeypatch: pytest.MonkeyPatch) -> None:

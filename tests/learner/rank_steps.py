@@ -181,7 +181,7 @@ def lessons(algorithm: Any, numbers: Sequence[int]) -> list[Any]:
         speaker, t = algorithm.speaking.speaker("recorded"), algorithm.replay.items[place]
         weight = 1 / (1 + n)
         if isinstance(algorithm, SAC):
-            own.append(SacLesson(t, weight, speaker, place, following=actions[0], candidates=actions))
+            own.append(SacLesson(t, weight, speaker, place, following=actions[0].sample, candidates=actions))
             continue
         verdict = ("success", "failure")[n % 2]
         target = None if n == 3 else f"next: {'right' if n % 3 else 'wrong'}; end: {verdict}"

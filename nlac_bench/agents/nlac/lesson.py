@@ -219,7 +219,7 @@ class Encoder:
     def acted(
         self,
         state: State,
-        action: Action | Sequence[int] | str,
+        action: Action | Sample | Sequence[int] | str,
         loss: LossName,
         weight: float = 1.0,
         group: int = 0,
