@@ -1,27 +1,33 @@
 """Prints what the plan of ``leaderboards/worlds`` asks of a sweep and ``comparison.md`` does not have.
 
 ``python -m workshop.world_criteria FILE.toml OUT`` prints for each world the AUC of NLAC's critic at the
-first and the last validation (criterion 2), the environment steps of NLAC and PPO (criterion 3), and each
-method's validation success at equal environment steps beside that at the end.
+first and the last validation (criterion 2), the environment steps of NLAC and PPO (criterion 3), each
+method's validation success at equal environment steps beside that at the end, and its test success by kind of
+request.
 """
 
 import argparse
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nlac_bench.agents.nlac.records import ProbeRecord
 from nlac_bench.agents.roles.auc import auc, auc_interval
+from nlac_bench.envs.shop_worlds.procedures import KINDS
+from nlac_bench.envs.shop_worlds.tasks import case_of
 from nlac_bench.envs.tau.writes import WRITES
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.runs.critiques import read_probes
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.tables import number, render_table
 from nlac_bench.sweep.file import read_sweep
 from nlac_bench.sweep.plan import Cell, Sweep
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.rows import Difference, difference
 from nlac_bench.training.curve import success_of_planned
+from nlac_bench.training.untrained import BASE
 from workshop.named_procedures import named
 
 SHARE = 1 / 3
@@ -130,6 +136,26 @@ def success_table(sweep: Sweep, results: Results) -> str:
     return render_table(["world", "env steps", "method", "before", "within them", "last"], lines)
 
 
+def by_kind(runs: Iterable[MeasuredRun]) -> list[float]:
+    """Return the mean test success of each kind of request, in the order of ``KINDS``; NaN without tasks."""
+    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for run in runs:
+        for task, success_T in zip(run.outcomes.tasks, run.outcomes.success.tolist(), strict=True):
+            found[case_of(task).requests[0].goal.kind] += success_T
+    return [sum(each) / len(each) if each else math.nan for each in found.values()]
+
+
+def kinds_table(sweep: Sweep, results: Results) -> str:
+    """Return each method's test success by kind of request, over its finished worlds."""
+    lines = []
+    for env in sweep.seeds:
+        for method in (BASE, *sweep.methods):
+            found = results.bases[env] if method == BASE else results.measured(env, method)
+            if found:
+                lines.append([method, str(len(found)), *map(number, by_kind(found.values()))])
+    return render_table(["method", "worlds", *KINDS], lines)
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Print the tables of the sweep that is named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -147,6 +173,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print(critic_table([RunFolder.open(folder) for folder in folders]))
         print(steps_table(sweep, results))
         print(success_table(sweep, results))
+        print(kinds_table(sweep, results))
     except NlacBenchError as error:
         parser.error(str(error))
 

@@ -1,21 +1,33 @@
 """The criteria of the plan of ``leaderboards/worlds``."""
 
 import json
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nlac_bench.agents.nlac.records import ProbeRecord
+from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.procedures import KINDS, described
+from nlac_bench.envs.shop_worlds.tasks import case_of
 from nlac_bench.envs.shop_worlds.worlds import SPARE, procedures_of
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.sweep.results import Played
 from nlac_bench.sweep.rows import Difference
 from nlac_bench.training.costs import RunCost
-from workshop.world_criteria import changes_data, critic_row, critic_table, main, steps_row, success_rows
+from workshop.world_criteria import (
+    by_kind,
+    changes_data,
+    critic_row,
+    critic_table,
+    main,
+    steps_row,
+    success_rows,
+)
 
 WORLD = SPARE[0]
 RIGHT, WRONG = (
@@ -122,13 +134,27 @@ def test_methods_are_compared_at_equal_environment_steps_and_at_the_end() -> Non
     ]
 
 
+def test_success_is_averaged_over_the_tasks_of_a_kind() -> None:
+    tasks = ShopWorldsEnv(split="test", level="easy", world=WORLD).task_ids
+    kinds = [case_of(task).requests[0].goal.kind for task in tasks]
+    first, second = [i for i, kind in enumerate(kinds) if kind == "cancel"][:2]
+    chosen = [first, second, kinds.index("return")]
+
+    def run(*success: float) -> Any:
+        outcomes = SimpleNamespace(tasks=[tasks[i] for i in chosen], success=np.array(success)[:, None])
+        return SimpleNamespace(outcomes=outcomes)
+
+    means = dict(zip(KINDS, by_kind([run(1, 0, 0), run(1, 1, 1)]), strict=True))
+    assert means["cancel"] == 0.75 and means["return"] == 0.5 and math.isnan(means["exchange"])
+
+
 def test_a_sweep_without_finished_runs_has_empty_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = Path(__file__).parents[2] / "configs/sweeps/worlds.toml"
     main([str(file), str(tmp_path)])
     headers = [line.split()[0] for line in capsys.readouterr().out.splitlines()[::2]]
-    assert headers == ["probes", "world", "world"]
+    assert headers == ["probes", "world", "world", "method"]
     with pytest.raises(SystemExit) as stopped:
         main([str(tmp_path / "FILE.toml"), str(tmp_path)])
     assert stopped.value.code == 2 and "FILE.toml does not exist" in capsys.readouterr().err
