@@ -1,4 +1,4 @@
-"""Counts how often the refiner of a run on ``shop_worlds`` repeats a mistake that the critic has found.
+"""Counts how often the refiner of runs on ``shop_worlds`` repeats a mistake that the critic has found.
 
 ``python -m workshop.kept_mistakes RUN …`` reads the calls that the policy proposed whose own arguments break
 the world's procedure: the reason of a cancellation, or the payment method of a return, an exchange or a
@@ -9,9 +9,10 @@ refined actions that mend the argument, keep it, or are another action (or canno
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.envs.shop_worlds.procedures import DIFFERENCE, KIND_OF_TOOL, KINDS, REASON, REFUND, Evidence
@@ -21,7 +22,7 @@ from nlac_bench.harness.runs.critiques import read_critiques
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.stats.tables import render_table
-from workshop.named_procedures import named
+from workshop.named_procedures import method_of, named
 
 ITERATIONS = 5
 """Number of iterations at the start and at the end of a run that are counted."""
@@ -64,32 +65,39 @@ def found(world: int, record: CritiqueRecord) -> Found | None:
     return "kept" if refined[1] == option else "mended"
 
 
-def counts_of(world: int, records: Iterable[CritiqueRecord]) -> Mapping[str, Counter[Found]]:
-    """Return the counts of the first and of the last iterations."""
-    known = [(record.iteration, result) for record in records if (result := found(world, record))]
-    iterations = sorted({iteration for iteration, _ in known})
-    return {
-        name: Counter(result for iteration, result in known if iteration in chosen)
-        for name, chosen in (("first", iterations[:ITERATIONS]), ("last", iterations[-ITERATIONS:]))
-    }
+def counts_of(world: int, records: Iterable[CritiqueRecord]) -> Counter[tuple[str, str, Found]]:
+    """Return how often each result occurs in the first and last iterations, by the kind of argument."""
+    known = [(record, result) for record in records if (result := found(world, record))]
+    iterations = sorted({record.iteration for record, _ in known})
+    counts: Counter[tuple[str, str, Found]] = Counter()
+    for name, chosen in (("first", iterations[:ITERATIONS]), ("last", iterations[-ITERATIONS:])):
+        for record, result in known:
+            argument = argument_of(record.proposed)
+            if record.iteration in chosen and argument is not None:
+                words = "reason" if KINDS[argument[0]].choices[0] is REASON else "payment method"
+                counts[name, words, result] += 1
+    return counts
 
 
 def table(runs: Sequence[RunFolder]) -> str:
-    """Return the counts of each run.
+    """Return the counts of each method, summed over its runs.
 
     Raises:
         NlacBenchError: a run was not played in a world of ``shop_worlds``, or has no critiques.
     """
-    lines = []
+    by_method: dict[str, Counter[tuple[str, str, Found]]] = {}
     for run in runs:
         if run.world is None:
             raise NlacBenchError(f"{run.path} was not played in a world of shop_worlds")
-        for name, counts in counts_of(run.world, read_critiques(run.path)).items():
-            mended, kept, other = (counts[each] for each in ("mended", "kept", "other action"))
-            wrong = counts["not found"] + mended + kept + other
-            cells = [counts["right argument"] + wrong, wrong, mended + kept + other, mended, kept, other]
-            lines.append([run.path.name, name, *map(str, cells)])
-    header = ["run", "iterations", "calls", "wrong argument", "found by the critic", "mended", "kept"]
+        by_method.setdefault(method_of(run), Counter()).update(counts_of(run.world, read_critiques(run.path)))
+    lines = []
+    for method, counts in by_method.items():
+        for name, words in product(("first", "last"), ("reason", "payment method")):
+            right, missed, mended, kept, other = (counts[name, words, each] for each in get_args(Found))
+            seen = mended + kept + other
+            cells = [right + missed + seen, missed + seen, seen, mended, kept, other]
+            lines.append([method, name, words, *map(str, cells)])
+    header = ["method", "iterations", "argument", "calls", "wrong", "found by the critic", "mended", "kept"]
     return render_table([*header, "other action"], lines)
 
 

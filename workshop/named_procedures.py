@@ -111,7 +111,7 @@ def drawn(counts: Mapping[tuple[str, str], Sequence[Named]]) -> Figure:
     return Figure("critic", "Futures that name the world's procedure", Table(header, tuple(rows)), draw)
 
 
-def _method(run: RunFolder) -> str:
+def method_of(run: RunFolder) -> str:
     """Return the name that a sweep gave to the method: its folder is ``<method>-<seed>``."""
     return run.path.name.rpartition("-")[0] or run.label
 
@@ -124,7 +124,7 @@ def main(words: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(words)
     try:
         runs = [RunFolder.open(path) for path in arguments.runs]
-        figure = drawn({(_method(run), str(run.world)): by_iteration(run) for run in runs})
+        figure = drawn({(method_of(run), str(run.world)): by_iteration(run) for run in runs})
     except NlacBenchError as error:
         parser.error(str(error))
     print(figure.table)
