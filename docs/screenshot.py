@@ -46,7 +46,7 @@ def chromium() -> Iterator["Browser"]:
 
 
 def photograph(path: Path) -> None:
-    """Write the first figure of the report of ``leaderboards/retail`` to ``path``."""
+    """Write the first figure of the report of ``leaderboards/worlds`` to ``path``."""
     with tempfile.TemporaryDirectory() as folder:
         page_file = Path(folder) / "report.html"
         command = [
@@ -54,7 +54,7 @@ def photograph(path: Path) -> None:
             "-m",
             "nlac_bench",
             "report",
-            str(HERE.parent / "leaderboards" / "retail"),
+            str(HERE.parent / "leaderboards" / "worlds"),
         ]
         subprocess.run([*command, "--out", str(page_file)], check=True)
         with chromium() as browser:
