@@ -3,7 +3,8 @@
 ``python -m workshop.kept_mistakes RUN …`` reads the calls that the policy proposed whose own arguments break
 the world's procedure: the reason of a cancellation, or the payment method of a return, an exchange or a
 change of items. Of those whose future names the world's procedure and whose critique objects, it counts the
-refined actions that mend the argument, keep it, or are another action (or cannot be read).
+refined actions that mend the argument, keep it (with an advice in the critique, or without), or are another
+action (or cannot be read).
 """
 
 import argparse
@@ -26,7 +27,10 @@ from workshop.named_procedures import method_of, named
 
 ITERATIONS = 5
 """Number of iterations at the start and at the end of a run that are counted."""
-Found: TypeAlias = Literal["right argument", "not found", "mended", "kept", "other action"]
+NO_ADVICE = "instead: nothing"
+Found: TypeAlias = Literal[
+    "right argument", "not found", "mended", "kept", "kept without advice", "other action"
+]
 
 
 def argument_of(action: str | None) -> tuple[str, str] | None:
@@ -62,7 +66,9 @@ def found(world: int, record: CritiqueRecord) -> Found | None:
     refined = argument_of(record.refined)
     if refined is None or refined[0] != kind:
         return "other action"
-    return "kept" if refined[1] == option else "mended"
+    if refined[1] != option:
+        return "mended"
+    return "kept without advice" if (record.critique or "").endswith(NO_ADVICE) else "kept"
 
 
 def counts_of(world: int, records: Iterable[CritiqueRecord]) -> Counter[tuple[str, str, Found]]:
@@ -93,12 +99,12 @@ def table(runs: Sequence[RunFolder]) -> str:
     lines = []
     for method, counts in by_method.items():
         for name, words in product(("first", "last"), ("reason", "payment method")):
-            right, missed, mended, kept, other = (counts[name, words, each] for each in get_args(Found))
-            seen = mended + kept + other
-            cells = [right + missed + seen, missed + seen, seen, mended, kept, other]
+            right, missed, *seen = (counts[name, words, each] for each in get_args(Found))
+            wrong = missed + sum(seen)
+            cells = [right + wrong, wrong, sum(seen), *seen]
             lines.append([method, name, words, *map(str, cells)])
     header = ["method", "iterations", "argument", "calls", "wrong", "found by the critic", "mended", "kept"]
-    return render_table([*header, "other action"], lines)
+    return render_table([*header, "kept without advice", "other action"], lines)
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -35,10 +35,12 @@ ASKS = "Do you want me to cancel the order?"
 
 
 def lesson(proposed: str, refined: str | None = None, **others: Any) -> CritiqueRecord:
-    fields: dict[str, Any] = {"iteration": 1, "future": RIGHT, "optimal": False} | others
+    fields: dict[str, Any] = {
+        "iteration": 1, "future": RIGHT, "optimal": False, "critique": "optimal: no; instead: x",
+    } | others  # fmt: skip
     return CritiqueRecord(
         weight_version=1, task="worlds/train/easy/000", trial=0, seed=0, step=0, heard="Hi", played=proposed,
-        answered="Yes", success=False, predicted="failure", critique="optimal: no", refined=refined, lesson=0,
+        answered="Yes", success=False, predicted="failure", refined=refined, lesson=0,
         played_weight_version=1, target=None, proposed=proposed, **fields,
     )  # fmt: skip
 
@@ -68,6 +70,7 @@ def test_the_option_of_a_call_is_read_from_its_arguments(action: str | None, opt
     [
         (lesson(BAD, GOOD), "mended"),
         (lesson(BAD, BAD), "kept"),
+        (lesson(BAD, BAD, critique="optimal: no; instead: nothing"), "kept without advice"),
         (lesson(BAD, ASKS), "other action"),
         (lesson(BAD, None), "other action"),
         (lesson(BAD, BAD, future=OTHER), "not found"),
@@ -107,7 +110,7 @@ def test_the_counts_of_a_run_are_printed(
     assert [line.split()[1:] for line in lines[2:]] == [
         [name, *argument.split(), *counts]
         for name in ("first", "last")
-        for argument, counts in (("reason", "864220"), ("payment method", "000000"))
+        for argument, counts in (("reason", "8642200"), ("payment method", "0000000"))
     ]
     opened.open = lambda path: SimpleNamespace(path=path, world=None)
     with pytest.raises(SystemExit):
