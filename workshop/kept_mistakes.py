@@ -1,4 +1,4 @@
-"""Counts how often the refiner of runs on ``shop_worlds`` repeats a mistake that the critic has found.
+"""Counts how often the refined actions of runs on ``shop_worlds`` repeat a mistake that the critic has found.
 
 ``python -m workshop.kept_mistakes RUN …`` reads the calls that the policy proposed whose own arguments break
 the world's procedure: the reason of a cancellation, or the payment method of a return, an exchange or a
@@ -28,6 +28,7 @@ from workshop.named_procedures import method_of, named
 ITERATIONS = 5
 """Number of iterations at the start and at the end of a run that are counted."""
 NO_ADVICE = "instead: nothing"
+"""The end of a critique that advises no other action."""
 Found: TypeAlias = Literal[
     "right argument", "not found", "mended", "kept", "kept without advice", "other action"
 ]
