@@ -12,11 +12,13 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, State
 
 from nlac_bench.bridges.openenv_server import Served, make_server
+from nlac_bench.bridges.openenv_session import described_server
 
 
 @contextlib.contextmanager
 def running(server: uvicorn.Server) -> Iterator[str]:
     """Run a server; yields its URL."""
+    described_server.cache_clear()  # the port may be that of an earlier server of this process
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
