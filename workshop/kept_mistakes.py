@@ -1,10 +1,11 @@
-"""Counts how often the refined actions of runs on ``shop_worlds`` repeat a mistake that the critic has found.
+"""Counts what the critic of runs on ``shop_worlds`` says of calls whose own argument it can judge.
 
-``python -m workshop.kept_mistakes RUN …`` reads the calls that the policy proposed whose own arguments break
-the world's procedure: the reason of a cancellation, or the payment method of a return, an exchange or a
-change of items. Of those whose future names the world's procedure and whose critique objects, it counts the
-refined actions that mend the argument, keep it (with an advice in the critique, or without), or are another
-action (or cannot be read).
+``python -m workshop.kept_mistakes RUN …`` reads the calls that the policy proposed whose own arguments
+follow or break the world's procedure: the reason of a cancellation, or the payment method of a return, an
+exchange or a change of items. It counts the calls whose option the future states, and the right and wrong
+calls to which the critique objects. A mistake is found if in addition the future names the world's
+procedure; of those, it counts the refined actions that mend the argument, keep it (with an advice in the
+critique, or without), or are another action (or cannot be read).
 """
 
 import argparse
@@ -23,7 +24,7 @@ from nlac_bench.harness.runs.critiques import read_critiques
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.stats.tables import render_table
-from workshop.named_procedures import method_of, named
+from workshop.named_procedures import method_of, named, procedure_in
 
 ITERATIONS = 5
 """Number of iterations at the start and at the end of a run that are counted."""
@@ -32,6 +33,7 @@ NO_ADVICE = "instead: nothing"
 Found: TypeAlias = Literal[
     "right argument", "not found", "mended", "kept", "kept without advice", "other action"
 ]
+SAID = ("stated", "right", "right, objection", "wrong", "wrong, objection")
 
 
 def argument_of(action: str | None) -> tuple[str, str] | None:
@@ -72,17 +74,27 @@ def found(world: int, record: CritiqueRecord) -> Found | None:
     return "kept without advice" if (record.critique or "").endswith(NO_ADVICE) else "kept"
 
 
-def counts_of(world: int, records: Iterable[CritiqueRecord]) -> Counter[tuple[str, str, Found]]:
+def states_option(record: CritiqueRecord) -> bool:
+    """Return whether the future says that the agent takes the option that its call takes."""
+    argument, future = argument_of(record.proposed), procedure_in(record.future, "by")
+    return argument is not None and future is not None and argument == (future[0], future[1][0])
+
+
+def counts_of(world: int, records: Iterable[CritiqueRecord]) -> Counter[tuple[str, str, str]]:
     """Return how often each result occurs in the first and last iterations, by the kind of argument."""
     known = [(record, result) for record in records if (result := found(world, record))]
     iterations = sorted({record.iteration for record, _ in known})
-    counts: Counter[tuple[str, str, Found]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
     for name, chosen in (("first", iterations[:ITERATIONS]), ("last", iterations[-ITERATIONS:])):
         for record, result in known:
             argument = argument_of(record.proposed)
             if record.iteration in chosen and argument is not None:
                 words = "reason" if KINDS[argument[0]].choices[0] is REASON else "payment method"
+                right = "right" if result == "right argument" else "wrong"
                 counts[name, words, result] += 1
+                counts[name, words, right] += 1
+                counts[name, words, f"{right}, objection"] += record.optimal is False
+                counts[name, words, "stated"] += states_option(record)
     return counts
 
 
@@ -92,7 +104,7 @@ def table(runs: Sequence[RunFolder]) -> str:
     Raises:
         NlacBenchError: a run was not played in a world of ``shop_worlds``, or has no critiques.
     """
-    by_method: dict[str, Counter[tuple[str, str, Found]]] = {}
+    by_method: dict[str, Counter[tuple[str, str, str]]] = {}
     for run in runs:
         if run.world is None:
             raise NlacBenchError(f"{run.path} was not played in a world of shop_worlds")
@@ -100,11 +112,10 @@ def table(runs: Sequence[RunFolder]) -> str:
     lines = []
     for method, counts in by_method.items():
         for name, words in product(("first", "last"), ("reason", "payment method")):
-            right, missed, *seen = (counts[name, words, each] for each in get_args(Found))
-            wrong = missed + sum(seen)
-            cells = [right + wrong, wrong, sum(seen), *seen]
-            lines.append([method, name, words, *map(str, cells)])
-    header = ["method", "iterations", "argument", "calls", "wrong", "found by the critic", "mended", "kept"]
+            became = [counts[name, words, each] for each in get_args(Found)[2:]]
+            said = [counts[name, words, each] for each in SAID]
+            lines.append([method, name, words, *map(str, [*said, sum(became), *became])])
+    header = ["method", "iterations", "argument", "option stated", *SAID[1:], "found", "mended", "kept"]
     return render_table([*header, "kept without advice", "other action"], lines)
 
 

@@ -14,7 +14,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from nlac_bench.envs.shop_worlds.procedures import KINDS
+from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure
 from nlac_bench.envs.shop_worlds.worlds import procedures_of
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.runs.critiques import read_critiques
@@ -41,8 +41,8 @@ class Named:
     right: int
 
 
-def named(world: int, text: str | None, part: Literal["right", "by"] = "right") -> bool | None:
-    """Return whether ``text`` names a procedure that ``world`` requires; None if it names none.
+def procedure_in(text: str | None, part: Literal["right", "by"]) -> tuple[str, Procedure] | None:
+    """Return the kind of request and the procedure that a part of a future names; None if it names none.
 
     The part ``right`` is the procedure that the critic believes in, ``by`` the one that the agent follows.
     """
@@ -51,8 +51,14 @@ def named(world: int, text: str | None, part: Literal["right", "by"] = "right") 
     for kind in KINDS:
         procedure = procedures_by_words(kind).get(words)
         if procedure is not None:
-            return procedure == procedures_of(world)[kind]
+            return kind, procedure
     return None
+
+
+def named(world: int, text: str | None, part: Literal["right", "by"] = "right") -> bool | None:
+    """Return whether ``text`` names a procedure that ``world`` requires; None if it names none."""
+    found = procedure_in(text, part)
+    return None if found is None else procedures_of(world)[found[0]] == found[1]
 
 
 def by_iteration(run: RunFolder) -> list[Named]:

@@ -456,7 +456,7 @@ def test_intervals_of_trained_methods_cover_seeds_as_on_a_board(tmp_path: Path) 
     assert expected.method == "t over seeds and tasks" and expected.low > 0 and expected.high < 1
     bars = [(row[4], row[5]) for row in figure.table.rows if row[1] == "trained" and row[6]]
     assert bars == [pytest.approx((expected.low, expected.high))] * 2
-    assert "further training seeds" in figure.title
+    assert "further training runs" in figure.title
 
 
 @pytest.mark.parametrize("changed", ["order", "fewer"])

@@ -13,7 +13,7 @@ from nlac_bench.envs.shop_worlds.procedures import KINDS, described
 from nlac_bench.envs.shop_worlds.worlds import SPARE, procedures_of
 from nlac_bench.simulators.customer import phrases as say
 from workshop import kept_mistakes
-from workshop.kept_mistakes import argument_of, counts_of, found, main
+from workshop.kept_mistakes import argument_of, counts_of, found, main, states_option
 
 WORLD = SPARE[0]
 DEMANDED = procedures_of(WORLD)["cancel"]
@@ -90,9 +90,27 @@ def test_a_mistake_is_found_by_a_critic_that_names_the_procedure_and_objects(
 def test_the_first_and_the_last_iterations_are_counted() -> None:
     records = [lesson(BAD, BAD if i > 4 else GOOD, iteration=i) for i in range(1, 10)]
     counts = counts_of(WORLD, [*records, lesson(ASKS, iteration=10)])
-    assert counts == {
-        ("first", "reason", "mended"): 4, ("first", "reason", "kept"): 1, ("last", "reason", "kept"): 5,
+    expected = {
+        ("first", "mended"): 4, ("first", "kept"): 1, ("last", "kept"): 5,
+        ("first", "wrong"): 5, ("first", "wrong, objection"): 5,
+        ("last", "wrong"): 5, ("last", "wrong, objection"): 5,
     }  # fmt: skip
+    assert +counts == {(name, "reason", result): count for (name, result), count in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("record", "stated"),
+    [
+        (lesson(GOOD, future=f"by: {described('cancel', DEMANDED)}; end: success"), True),
+        (lesson(BAD, future=f"by: {described('cancel', DEMANDED)}; end: success"), False),
+        (lesson(GOOD, future=f"right: {described('cancel', DEMANDED)}"), False),
+        (lesson(GOOD, future="by: no change"), False),
+        (lesson(GOOD, future=None), False),
+        (lesson(ASKS, future=f"by: {described('cancel', DEMANDED)}; end: success"), False),
+    ],
+)
+def test_a_future_states_the_option_of_the_call_or_another(record: CritiqueRecord, stated: bool) -> None:
+    assert states_option(record) is stated
 
 
 def test_the_counts_of_a_run_are_printed(
@@ -101,7 +119,9 @@ def test_the_counts_of_a_run_are_printed(
     with pytest.raises(SystemExit) as stopped:
         main([str(tmp_path)])
     assert stopped.value.code == 2 and str(tmp_path) in capsys.readouterr().err
+    stating = RIGHT.replace("no change", described("cancel", DEMANDED))
     records = [lesson(GOOD), lesson(BAD, BAD), lesson(BAD, GOOD), lesson(BAD, optimal=True)]
+    records.append(lesson(GOOD, optimal=True, future=stating))
     (tmp_path / "critiques.jsonl").write_text("".join(f"{json.dumps(asdict(r))}\n" for r in records))
     opened = SimpleNamespace(open=lambda path: SimpleNamespace(path=path, world=WORLD, label="nlac"))
     monkeypatch.setattr(kept_mistakes, "RunFolder", opened)
@@ -110,7 +130,7 @@ def test_the_counts_of_a_run_are_printed(
     assert [line.split()[1:] for line in lines[2:]] == [
         [name, *argument.split(), *counts]
         for name in ("first", "last")
-        for argument, counts in (("reason", "8642200"), ("payment method", "0000000"))
+        for argument, counts in (("reason", "2426442200"), ("payment method", "0000000000"))
     ]
     opened.open = lambda path: SimpleNamespace(path=path, world=None)
     with pytest.raises(SystemExit):

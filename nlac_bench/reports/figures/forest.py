@@ -85,7 +85,7 @@ def forest(rows: Sequence[ForestRow], metric: str, env: str = "", name: str = "f
     where = f" on {env}" if env else ""
     title = f"{metric.capitalize()}{where} with 95 % intervals"
     if metric == "success" and any(e.kind == "trained" and e.seeds for e in rows):
-        title += ", which for trained models cover further training seeds too; the ticks are the seeds"
+        title += ", which for trained models cover further training runs too; the ticks are the runs"
     return Figure(name, title, Table(header, cells), draw, partial(draw, width=NARROW))
 
 
