@@ -2,8 +2,9 @@
 
 ``python -m workshop.kept_mistakes RUN …`` reads the calls that the policy proposed whose own arguments
 follow or break the world's procedure: the reason of a cancellation, or the payment method of a return, an
-exchange or a change of items. It counts the calls whose option the future states, and the right and wrong
-calls to which the critique objects. A mistake is found if in addition the future names the world's
+exchange or a change of items. It counts the futures that name a procedure of the call's kind as followed, and
+those of them that state the call's own option; the calls that were played in a successful episode, and the
+wrong ones, each with the objections to it. A mistake is found if in addition the future names the world's
 procedure; of those, it counts the refined actions that mend the argument, keep it (with an advice in the
 critique, or without), or are another action (or cannot be read).
 """
@@ -33,7 +34,7 @@ NO_ADVICE = "instead: nothing"
 Found: TypeAlias = Literal[
     "right argument", "not found", "mended", "kept", "kept without advice", "other action"
 ]
-SAID = ("stated", "right", "right, objection", "wrong", "wrong, objection")
+SAID = ("futures", "stated", "successful", "successful, objection", "wrong", "wrong, objection")
 
 
 def argument_of(action: str | None) -> tuple[str, str] | None:
@@ -74,10 +75,17 @@ def found(world: int, record: CritiqueRecord) -> Found | None:
     return "kept without advice" if (record.critique or "").endswith(NO_ADVICE) else "kept"
 
 
-def states_option(record: CritiqueRecord) -> bool:
-    """Return whether the future says that the agent takes the option that its call takes."""
-    argument, future = argument_of(record.proposed), procedure_in(record.future, "by")
-    return argument is not None and future is not None and argument == (future[0], future[1][0])
+def said(record: CritiqueRecord, result: Found) -> list[str]:
+    """Return which of ``SAID`` a proposed call counts for; ``result`` is what became of it."""
+    labels, future, call = [], procedure_in(record.future, "by"), argument_of(record.proposed)
+    if future is not None and call is not None and future[0] == call[0]:
+        labels = ["futures", "stated"] if future[1][0] == call[1] else ["futures"]
+    judged = "wrong" if result != "right argument" else None
+    if judged is None and record.success and record.proposed == record.played:
+        judged = "successful"
+    if judged is not None:
+        labels += [judged, f"{judged}, objection"] if record.optimal is False else [judged]
+    return labels
 
 
 def counts_of(world: int, records: Iterable[CritiqueRecord]) -> Counter[tuple[str, str, str]]:
@@ -90,11 +98,7 @@ def counts_of(world: int, records: Iterable[CritiqueRecord]) -> Counter[tuple[st
             argument = argument_of(record.proposed)
             if record.iteration in chosen and argument is not None:
                 words = "reason" if KINDS[argument[0]].choices[0] is REASON else "payment method"
-                right = "right" if result == "right argument" else "wrong"
-                counts[name, words, result] += 1
-                counts[name, words, right] += 1
-                counts[name, words, f"{right}, objection"] += record.optimal is False
-                counts[name, words, "stated"] += states_option(record)
+                counts.update((name, words, each) for each in (result, *said(record, result)))
     return counts
 
 
@@ -113,9 +117,9 @@ def table(runs: Sequence[RunFolder]) -> str:
     for method, counts in by_method.items():
         for name, words in product(("first", "last"), ("reason", "payment method")):
             became = [counts[name, words, each] for each in get_args(Found)[2:]]
-            said = [counts[name, words, each] for each in SAID]
-            lines.append([method, name, words, *map(str, [*said, sum(became), *became])])
-    header = ["method", "iterations", "argument", "option stated", *SAID[1:], "found", "mended", "kept"]
+            calls = [counts[name, words, each] for each in SAID]
+            lines.append([method, name, words, *map(str, [*calls, sum(became), *became])])
+    header = ["method", "iterations", "argument", *SAID, "found", "mended", "kept"]
     return render_table([*header, "kept without advice", "other action"], lines)
 
 

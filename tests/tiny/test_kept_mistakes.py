@@ -13,7 +13,7 @@ from nlac_bench.envs.shop_worlds.procedures import KINDS, described
 from nlac_bench.envs.shop_worlds.worlds import SPARE, procedures_of
 from nlac_bench.simulators.customer import phrases as say
 from workshop import kept_mistakes
-from workshop.kept_mistakes import argument_of, counts_of, found, main, states_option
+from workshop.kept_mistakes import argument_of, counts_of, found, main, said
 
 WORLD = SPARE[0]
 DEMANDED = procedures_of(WORLD)["cancel"]
@@ -28,6 +28,10 @@ def call(name: str, **arguments: object) -> str:
     return json.dumps({"name": name, "arguments": {"order_id": "#W1", **arguments}})
 
 
+OWN = f"by: {described('cancel', DEMANDED)}; end: success"
+RETURNS = f"by: {described('return', KINDS['return'].procedures[0])}; end: success"
+
+
 REASONS = {"not_needed": say.NOT_NEEDED, "mistake": say.MISTAKE}
 GOOD = call("cancel_pending_order", reason=REASONS[DEMANDED[0]])
 BAD = call("cancel_pending_order", reason=next(v for k, v in REASONS.items() if k != DEMANDED[0]))
@@ -37,10 +41,11 @@ ASKS = "Do you want me to cancel the order?"
 def lesson(proposed: str, refined: str | None = None, **others: Any) -> CritiqueRecord:
     fields: dict[str, Any] = {
         "iteration": 1, "future": RIGHT, "optimal": False, "critique": "optimal: no; instead: x",
+        "played": proposed, "success": False,
     } | others  # fmt: skip
     return CritiqueRecord(
-        weight_version=1, task="worlds/train/easy/000", trial=0, seed=0, step=0, heard="Hi", played=proposed,
-        answered="Yes", success=False, predicted="failure", refined=refined, lesson=0,
+        weight_version=1, task="worlds/train/easy/000", trial=0, seed=0, step=0, heard="Hi",
+        answered="Yes", predicted="failure", refined=refined, lesson=0,
         played_weight_version=1, target=None, proposed=proposed, **fields,
     )  # fmt: skip
 
@@ -99,18 +104,29 @@ def test_the_first_and_the_last_iterations_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "stated"),
+    ("record", "labels"),
     [
-        (lesson(GOOD, future=f"by: {described('cancel', DEMANDED)}; end: success"), True),
-        (lesson(BAD, future=f"by: {described('cancel', DEMANDED)}; end: success"), False),
-        (lesson(GOOD, future=f"right: {described('cancel', DEMANDED)}"), False),
-        (lesson(GOOD, future="by: no change"), False),
-        (lesson(GOOD, future=None), False),
-        (lesson(ASKS, future=f"by: {described('cancel', DEMANDED)}; end: success"), False),
+        (lesson(GOOD, future=OWN, success=True, optimal=True), ["futures", "stated", "successful"]),
+        (
+            lesson(GOOD, future=OWN, success=True),
+            ["futures", "stated", "successful", "successful, objection"],
+        ),
+        (
+            lesson(GOOD, future=OWN, success=True, played=ASKS),
+            ["futures", "stated"],
+        ),  # the call was not tried
+        (lesson(GOOD, future=OWN), ["futures", "stated"]),  # another part of the procedure may be wrong
+        (lesson(BAD, future=OWN), ["futures", "wrong", "wrong, objection"]),
+        (lesson(BAD, future=OWN, optimal=True), ["futures", "wrong"]),
+        (lesson(BAD, future=f"right: {described('cancel', DEMANDED)}", optimal=None), ["wrong"]),
+        (lesson(BAD, future="by: no change", optimal=None), ["wrong"]),
+        (lesson(BAD, future=RETURNS, optimal=None), ["wrong"]),
+        (lesson(BAD, future=None, optimal=None), ["wrong"]),
     ],
 )
-def test_a_future_states_the_option_of_the_call_or_another(record: CritiqueRecord, stated: bool) -> None:
-    assert states_option(record) is stated
+def test_futures_and_objections_are_counted(record: CritiqueRecord, labels: list[str]) -> None:
+    result = found(WORLD, record)
+    assert result is not None and said(record, result) == labels
 
 
 def test_the_counts_of_a_run_are_printed(
@@ -119,9 +135,8 @@ def test_the_counts_of_a_run_are_printed(
     with pytest.raises(SystemExit) as stopped:
         main([str(tmp_path)])
     assert stopped.value.code == 2 and str(tmp_path) in capsys.readouterr().err
-    stating = RIGHT.replace("no change", described("cancel", DEMANDED))
     records = [lesson(GOOD), lesson(BAD, BAD), lesson(BAD, GOOD), lesson(BAD, optimal=True)]
-    records.append(lesson(GOOD, optimal=True, future=stating))
+    records.append(lesson(GOOD, success=True, future=OWN))
     (tmp_path / "critiques.jsonl").write_text("".join(f"{json.dumps(asdict(r))}\n" for r in records))
     opened = SimpleNamespace(open=lambda path: SimpleNamespace(path=path, world=WORLD, label="nlac"))
     monkeypatch.setattr(kept_mistakes, "RunFolder", opened)
@@ -130,7 +145,7 @@ def test_the_counts_of_a_run_are_printed(
     assert [line.split()[1:] for line in lines[2:]] == [
         [name, *argument.split(), *counts]
         for name in ("first", "last")
-        for argument, counts in (("reason", "2426442200"), ("payment method", "0000000000"))
+        for argument, counts in (("reason", "22226442200"), ("payment method", "0" * 11))
     ]
     opened.open = lambda path: SimpleNamespace(path=path, world=None)
     with pytest.raises(SystemExit):
