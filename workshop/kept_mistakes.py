@@ -57,11 +57,8 @@ def argument_of(action: str | None) -> tuple[str, str] | None:
     return None if taken is None else (kind, taken)
 
 
-def found(world: int, record: CritiqueRecord) -> Found | None:
-    """Return what became of a proposed call; None if its arguments take no option."""
-    argument = argument_of(record.proposed)
-    if argument is None:
-        return None
+def found(world: int, record: CritiqueRecord, argument: tuple[str, str]) -> Found:
+    """Return what became of a proposed call, whose arguments take the option ``argument``."""
     kind, option = argument
     if option == procedures_of(world)[kind][0]:
         return "right argument"
@@ -75,30 +72,31 @@ def found(world: int, record: CritiqueRecord) -> Found | None:
     return "kept without advice" if (record.critique or "").endswith(NO_ADVICE) else "kept"
 
 
-def said(record: CritiqueRecord, result: Found) -> list[str]:
+def said(record: CritiqueRecord, argument: tuple[str, str], result: Found) -> list[str]:
     """Return which of ``SAID`` a proposed call counts for; ``result`` is what became of it."""
-    labels, future, call = [], procedure_in(record.future, "by"), argument_of(record.proposed)
-    if future is not None and call is not None and future[0] == call[0]:
-        labels = ["futures", "stated"] if future[1][0] == call[1] else ["futures"]
-    judged = "wrong" if result != "right argument" else None
-    if judged is None and record.success and record.proposed == record.played:
+    labels, future = [], procedure_in(record.future, "by")
+    if future is not None and future[0] == argument[0]:
+        labels = ["futures", "stated"] if future[1][0] == argument[1] else ["futures"]
+    if result != "right argument":
+        judged = "wrong"
+    elif record.success and record.proposed == record.played:
         judged = "successful"
-    if judged is not None:
-        labels += [judged, f"{judged}, objection"] if record.optimal is False else [judged]
-    return labels
+    else:
+        return labels
+    return [*labels, judged, f"{judged}, objection"] if record.optimal is False else [*labels, judged]
 
 
 def counts_of(world: int, records: Iterable[CritiqueRecord]) -> Counter[tuple[str, str, str]]:
     """Return how often each result occurs in the first and last iterations, by the kind of argument."""
-    known = [(record, result) for record in records if (result := found(world, record))]
-    iterations = sorted({record.iteration for record, _ in known})
+    calls = [(record, taken) for record in records if (taken := argument_of(record.proposed))]
+    iterations = sorted({record.iteration for record, _ in calls})
     counts: Counter[tuple[str, str, str]] = Counter()
     for name, chosen in (("first", iterations[:ITERATIONS]), ("last", iterations[-ITERATIONS:])):
-        for record, result in known:
-            argument = argument_of(record.proposed)
-            if record.iteration in chosen and argument is not None:
+        for record, argument in calls:
+            if record.iteration in chosen:
                 words = "reason" if KINDS[argument[0]].choices[0] is REASON else "payment method"
-                counts.update((name, words, each) for each in (result, *said(record, result)))
+                result = found(world, record, argument)
+                counts.update((name, words, each) for each in (result, *said(record, argument, result)))
     return counts
 
 
