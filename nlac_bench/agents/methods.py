@@ -187,10 +187,11 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="rft",
-            summary="imitates its own successful episodes",
+            summary="imitates successful episodes, its own or recorded ones (--offline)",
             paper="Yuan et al. 2023, arXiv 2308.01825",
             algorithm=f"{_BASELINES}.rft:RFT",
             settings=f"{_BASELINES}.config:RftConfig",
+            off_policy=True,
         ),
         Method(
             name="ppo",

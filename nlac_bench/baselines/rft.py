@@ -1,28 +1,81 @@
 """Rejection-sampling fine-tuning (RFT; Yuan et al. 2023, "Scaling Relationship"; ReST, Gulcehre et al. 2023):
-supervised training on the policy's own successful episodes."""
+supervised training on the policy's own successful episodes, or on those of an earlier run (``--offline``)."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from torch import Tensor
 
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.initial_policy import with_kl
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import RftConfig
 from nlac_bench.baselines.on_policy import OnPolicy
+from nlac_bench.errors import ConfigError
 from nlac_bench.learner.batch import TokenBatch
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
+from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.types import Episode
 
 
 class RFT(OnPolicy[RftConfig]):
     """Minimises −log π(a | s) over the policy's tokens in its successful episodes."""
 
+    def __init__(self, resources: Resources[Any]) -> None:
+        super().__init__(resources)
+        self.recorded: list[Transition] = []
+        """The steps of an earlier run's successful episodes."""
+
+    def remember(self, episodes: Sequence[Episode]) -> int:
+        """Keep the steps of the successful ones of ``episodes``, of any policy; return their number.
+
+        Steps with too long prompts are left out.
+
+        Raises:
+            ConfigError: none of ``episodes`` succeeded.
+        """
+        if not (accepted := self.accepted(episodes)):
+            raise ConfigError(
+                f"--offline: none of the {len(episodes)} episodes succeeded, and {type(self).__name__} "
+                "learns from successful episodes only; use a run that has some"
+            )
+        played = [t for e in accepted for t in self.transitions(e)]
+        self.recorded = [t for t in played if self.encoder.policy_fits(t)]
+        self.encoder.too_long += len(played) - len(self.recorded)
+        return len(self.recorded)
+
+    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
+        """Learn from ``episodes``, or if there are none, from the recorded ones.
+
+        Raises:
+            NlacBenchError: there are neither.
+        """
+        if episodes or not self.recorded:
+            return await super().update(episodes, max_steps)
+        metrics = await self.resources.learn(lambda: self.imitate_recorded(max_steps))
+        self.sync()
+        return metrics | self.too_long()
+
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
         """Train on the turns of the successful episodes once; take no step if no episode succeeded."""
-        accepted = [e for e in episodes if e.success]
-        learned = distinct(accepted) if self.config.distinct else accepted
-        sequences = [s for turns in self.turns(learned) for s in turns if s is not None]
+        sequences = [s for turns in self.turns(self.accepted(episodes)) for s in turns if s is not None]
         metrics = self.take_steps(iter(self.mini_batches(sequences)), self.loss, max_steps)
-        return metrics | {"accepted": len(accepted) / len(episodes)}
+        return metrics | {"accepted": sum(bool(e.success) for e in episodes) / len(episodes)}
+
+    def imitate_recorded(self, max_steps: int | None) -> Metrics:
+        """Train on the recorded steps in random order, but take at most ``test_freq`` gradient steps."""
+        rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "recorded"))
+        count = self.config.test_freq * self.config.mini_batch_size
+        drawn = [self.recorded[i] for i in rng.permutation(len(self.recorded))[:count]]
+        made = [self.encoder.acted(t.state, t.action, "policy", group=n) for n, t in enumerate(drawn)]
+        batches = self.mini_batches([s for s in made if s is not None])
+        return self.take_steps(iter(batches), self.loss, max_steps)
+
+    def accepted(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """Return the successful episodes; with ``distinct``, equal ones of a task once."""
+        successes = [e for e in episodes if e.success]
+        return distinct(successes) if self.config.distinct else successes
 
     def loss(self, batch: TokenBatch) -> LossFn:
         """Return the mean negative log-likelihood per token, plus the KL penalty."""

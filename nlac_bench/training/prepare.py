@@ -11,6 +11,7 @@ from nlac_bench.agents.composed import ComposedAgent
 from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.agents.roles.answers import AnswerRecord
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.role_prompts import in_form
 from nlac_bench.agents.roles.styles import with_forms
 from nlac_bench.errors import ConfigError
 from nlac_bench.garbage import release_memory
@@ -143,6 +144,7 @@ def make_training(
     )  # fmt: skip
     if config.offline is not None:
         result = offline_episodes(Path(config.offline), environments, config, prepared.plan)
+        in_form(result, prompts)
         if not algorithm.remember(result):
             raise ConfigError(
                 f"--offline: all prompts of the episodes in {config.offline} are longer than "

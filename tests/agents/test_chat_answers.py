@@ -17,7 +17,7 @@ from nlac_bench.agents.roles.answers import KEPT, RoleAnswers
 from nlac_bench.agents.roles.auc import auc
 from nlac_bench.agents.roles.chat import FILES, ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
-from nlac_bench.agents.roles.role_prompts import Critique, Prompt
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt, in_form
 from nlac_bench.agents.roles.speaker import Action, Speaker, decoded
 from nlac_bench.agents.roles.styles import chat_prompts_for, with_forms
 from nlac_bench.agents.roles.transition import State, Transition
@@ -25,6 +25,7 @@ from nlac_bench.envs.tau.actions import CallAction, Message, parse_action
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.filling import Filling
 from nlac_bench.rollout.engines.forms import Choice, Filled, Fixed, FormTokens, Free, check_form
+from nlac_bench.types import Episode, Turn
 from tests.rollout import tiny_model
 from tests.timing import scans
 
@@ -324,6 +325,16 @@ def test_answers_in_a_form_can_be_read(thinking: chat_forms.Thinking) -> None:
             )
     forms = [prompt.form for prompt in asked(style).values()]
     assert all(isinstance((form or ())[thinking != "opened"], Free) for form in forms)
+
+
+def test_recorded_actions_get_the_form_of_replies() -> None:
+    for style, thought in ((CHAT, ""), (ChatPrompts("first"), "<think>\n\n</think>\n\n")):
+        own = Turn("is it red?", "no", info={"full_text": "I wonder. Action: is it red?"})
+        scripted = Turn("is it red?", "no")
+        in_form([Episode("demo", "t", 0, 0, "hello", [scripted, own])], style)
+        reply = f"{thought}Action: is it red?"
+        assert scripted.info["full_text"] == reply
+        assert style.heard(reply, STATE) == "is it red?" and own.info["full_text"].startswith("I wonder")
 
 
 def test_the_setting_forms_changes_the_chat_style_only() -> None:

@@ -450,6 +450,25 @@ def test_rft_learns_only_what_succeeded() -> None:
     assert sum(rft.learner.text_logprobs([5, 6, 7, 8, 8], 3)) > sum(before)
 
 
+def test_rft_imitates_recorded_successes() -> None:
+    rft: RFT = make("rft", mini_batch_size=1, test_freq=2)
+    won, lost = episode("a", [0.0, 0.0, 1.0]), episode("b", [0.0])
+    assert rft.remember([won, won, lost]) == 3, "equal successes of a task are learned once"
+    first = rft.recorded[0]
+    sequence = rft.encoder.acted(first.state, first.action, "policy")
+    assert sequence is not None
+    start, ids = sequence.loss_mask.index(1.0), sequence.ids
+    before = rft.learner.text_logprobs(ids, start)
+    assert asyncio.run(rft.update([]))["gradient_steps"] == 2, "an iteration ends at the next validation"
+    assert asyncio.run(rft.update([], 1))["gradient_steps"] == 1, "a budget is not exceeded"
+    assert sum(rft.learner.text_logprobs(ids, start)) > sum(before)
+
+
+def test_rft_refuses_recorded_failures() -> None:
+    with pytest.raises(NlacBenchError, match="none of the 2 episodes succeeded, and RFT learns"):
+        make("rft").remember([episode("a", [0.0]), episode("b", [0.0])])
+
+
 @pytest.mark.parametrize("name", ["rft", "nlac", "sac"])
 def test_without_kl_no_initial_weights_are_kept(name: str) -> None:
     algorithm = make(name, kl_probe=False)

@@ -296,6 +296,23 @@ def test_learning_from_a_folder_of_episodes_alone(whole: Path, tmp_path: Path) -
         play(leaked, config(steps=2, offline=str(whole / "base")))
 
 
+def test_rft_imitates_the_oracle_and_not_its_failures(tmp_path: Path) -> None:
+    """The oracle's calls are learned in the form of the policy's replies, without its own episodes."""
+    recorded, env = tmp_path / "recorded", "first_steps"
+    shown = ["run", "--env", env, "--split", "train", "--limit", "12", "--out", str(recorded)]
+    nlac_bench(*shown, "--agent", "oracle")
+    train = {**{name: value for name, value in SMALL.items() if name != "probes"}, "budget": "steps=3"}
+    settings = {"env": env, "agent": "rft", "offline": str(recorded), "train": train}
+    assert play(tmp_path / "run", config(3, **settings))
+    last = latest(list(RunFolder.open(tmp_path / "run").metrics()), "iteration")[-1]
+    assert last["env_steps"] == 0 and last["tokens"] == 0 and last["gradient_steps_total"] == 3
+    assert last["nll"] > 0
+    silent = tmp_path / "silent"
+    nlac_bench(*shown[:-1], str(silent), "--agent", "silent")
+    with pytest.raises(ConfigError, match="none of the 12 episodes succeeded"):
+        play(tmp_path / "refused", config(3, **{**settings, "offline": str(silent)}))
+
+
 @needs_a_run
 @pytest.mark.parametrize(
     ("changes", "said"),

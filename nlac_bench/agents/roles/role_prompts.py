@@ -5,13 +5,13 @@ Two styles implement ``RolePrompts``: ``chat`` (instructions in natural language
 depend on the style.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.forms import Form
-from nlac_bench.types import Messages
+from nlac_bench.types import Episode, Messages
 
 Outcome: TypeAlias = Literal["success", "failure"]
 
@@ -162,3 +162,14 @@ class ComparingPrompts(RolePrompts, Protocol):
 
     def parse_pick(self, written: str, candidates: int) -> int | None:
         """Return a picker's answer as an index from 0; None if it is not one of the ``candidates``."""
+
+
+def in_form(episodes: Iterable[Episode], prompts: RolePrompts) -> None:
+    """Give the turns of recorded ``episodes`` the replies that the policy's prompt asks for.
+
+    A turn without ``full_text`` was passed to the environment as it is: it is an action of a scripted agent,
+    or of a policy whose replies are actions.
+    """
+    for turn in (turn for episode in episodes for turn in episode.turns):
+        if "full_text" not in turn.info and (reply := prompts.reply(turn.text)) != turn.text:
+            turn.info["full_text"] = reply
