@@ -170,12 +170,16 @@ def test_answers_that_are_actions_alone_are_as_long_as_the_oracles() -> None:
     other = estimate.estimate_of(served.changed(env="twenty_questions"))
     assert other.completion_tokens == pytest.approx(20 * 150 * (other.turns_per_episode or 0))
 
-    def generated(agent: str, policy: int | None) -> float:
-        trained = config(env="first_steps", agent=agent, model="m-1b", train={"budget": "env_steps=100"})
+    def generated(agent: str, policy: int | None, *, budget: str = "env_steps=100", **settings: Any) -> float:
+        train = {"budget": budget}
+        trained = config(env="first_steps", agent=agent, model="m-1b", train=train, **settings)
         return training_estimate_of(trained, 100, 1.0, policy_tokens=policy).generated_tokens or 0
 
     assert generated("grpo", 6) == 6 * 100 and generated("grpo", None) == 150 * 100
     assert 6 * 100 < generated("nlac", 6) < generated("nlac", None)
+    alone = {"budget": "steps=9", "offline": "runs/earlier"}
+    assert generated("rft", 6, **alone) == 0 < generated("nlac", 6, **alone), "roles answer offline too"
+    assert generated("nlac", 6, **alone) < generated("nlac", 6, budget="steps=9")
 
 
 def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
