@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nlac_bench.agents.nlac.records import ProbeRecord
 from nlac_bench.agents.roles.auc import auc, auc_interval
+from nlac_bench.envs.shop_worlds.office import ON_HOLD
 from nlac_bench.envs.shop_worlds.procedures import KINDS
 from nlac_bench.envs.shop_worlds.tasks import case_of
 from nlac_bench.envs.tau.writes import WRITES
@@ -40,6 +41,11 @@ def changes_data(record: ProbeRecord) -> bool:
     return any(call.name in WRITES["retail"] for call in calls)
 
 
+def failure_untold(record: ProbeRecord) -> bool:
+    """Return whether the newest message before the action does not say that the order is on hold."""
+    return ON_HOLD not in record.heard
+
+
 def critic_row(world: int, iteration: int, records: Iterable[ProbeRecord]) -> list[str]:
     """Return the AUCs of one validation: of the verdicts, and of a critic that knows the world's procedures.
 
@@ -62,10 +68,13 @@ def _area(records: Sequence[ProbeRecord], said: Sequence[bool]) -> str:
 
 
 def critic_table(runs: Sequence[RunFolder]) -> str:
-    """Return the rows of the first and the last validation of each run, on all states and on the calls that
-    change the shop."""
+    """Return the rows of the first and the last validation of each run, on all states, on those in which the
+    customer has not just told the failure, and on the calls that change the shop."""
     lines, probes = [], [(run, list(read_probes(run.path))) for run in runs]
-    for which, chosen in (("all states", lambda record: True), ("changing calls", changes_data)):
+    selections = {
+        "all states": lambda record: True, "untold failures": failure_untold, "changing calls": changes_data,
+    }  # fmt: skip
+    for which, chosen in selections.items():
         for run, records in probes:
             for iteration in dict.fromkeys((records[0].iteration, records[-1].iteration)) if records else ():
                 here = [r for r in records if r.iteration == iteration and chosen(r)]

@@ -81,12 +81,14 @@ def test_only_calls_that_change_the_shop_are_counted(played: str, changes: bool)
 
 def test_the_first_and_the_last_validation_are_shown(tmp_path: Path) -> None:
     records = [probe(i, RIGHT, success=True, optimal=True, iteration=i // 2, played=CALL) for i in range(6)]
+    records.append(replace(records[-1], heard="The refund bounced: order #W1 is on hold."))
     (tmp_path / "probes.jsonl").write_text("".join(f"{json.dumps(asdict(r))}\n" for r in records))
     run: Any = SimpleNamespace(path=tmp_path, world=WORLD)
     rows = [line.split()[:5] for line in critic_table([run]).splitlines()[2:]]
     assert rows == [
-        ["all", "states", str(WORLD), "0", "2"], ["all", "states", str(WORLD), "2", "2"],
-        ["changing", "calls", str(WORLD), "0", "2"], ["changing", "calls", str(WORLD), "2", "2"],
+        ["all", "states", str(WORLD), "0", "2"], ["all", "states", str(WORLD), "2", "3"],
+        ["untold", "failures", str(WORLD), "0", "2"], ["untold", "failures", str(WORLD), "2", "2"],
+        ["changing", "calls", str(WORLD), "0", "2"], ["changing", "calls", str(WORLD), "2", "3"],
     ]  # fmt: skip
 
 
