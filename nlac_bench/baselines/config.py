@@ -1,6 +1,7 @@
 """The settings of the baselines. This file does not import torch, which keeps help and dry runs fast."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -16,6 +17,7 @@ from nlac_bench.agents.nlac.config import (
 from nlac_bench.errors import ConfigError
 from nlac_bench.learner.config import TrainConfig
 from nlac_bench.learner.transition_cost import TransitionCost
+from nlac_bench.types import Episode
 
 if TYPE_CHECKING:
     from nlac_bench.learner.learner_config import LearnerConfig
@@ -25,12 +27,21 @@ class RftConfig(TrainConfig):
     """Settings of RFT.
 
     Episodes are sampled online, with one improve step per grow step (ReST, Gulcehre et al. 2023). Yuan et al.
-    2023 instead sample 100 answers per task from one model and train on the correct ones for three epochs.
+    2023 instead sample 100 answers per task from one model and train on the correct ones for three epochs,
+    which ``--offline`` does with the episodes of another run.
     """
 
     distinct: bool = Field(
         True, description="learn equal successes of a task once in an iteration, as the paper does"
     )
+
+    def check_offline(self, episodes: Sequence[Episode]) -> None:
+        """Raise an error if no episode succeeded."""
+        if not any(episode.success for episode in episodes):
+            raise ConfigError(
+                f"--offline: none of the {len(episodes)} episodes succeeded, and only successful ones are "
+                "imitated; use a run that has some"
+            )
 
 
 class HeadsConfig(TrainConfig):

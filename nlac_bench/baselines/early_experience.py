@@ -27,6 +27,7 @@ from nlac_bench.agents.nlac.nlac import replayed
 from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.baselines.control_config import EarlyExperienceConfig
+from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.baselines.rft import RFT, distinct
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.learner.batch import TokenSequence
@@ -45,6 +46,10 @@ class EarlyExperience(RFT):
         super().__init__(resources)
         self.sequences: list[TokenSequence] = []
         self.metrics: Metrics = {}
+
+    def remember(self, episodes: Sequence[Episode]) -> int:
+        """Raise an error: the alternatives are taken in the newest episodes' tasks."""
+        return OnPolicy.remember(self, episodes)
 
     async def prepare(self, episodes: Sequence[Episode]) -> None:
         """Find D; make the sequences of (s, a, s′) or of (s, a)."""

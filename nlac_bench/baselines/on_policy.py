@@ -1,4 +1,4 @@
-"""The base class of algorithms that learn per token from their newest episodes only: RFT, PPO, GRPO and
+"""The base class of algorithms that learn per token from their newest episodes: RFT, PPO, GRPO and
 plug-ins."""
 
 from abc import abstractmethod

@@ -1,7 +1,8 @@
 """Rejection-sampling fine-tuning (RFT; Yuan et al. 2023, "Scaling Relationship"; ReST, Gulcehre et al. 2023):
 supervised training on the policy's own successful episodes, or on those of an earlier run (``--offline``)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from nlac_bench.agents.initial_policy import with_kl
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import RftConfig
 from nlac_bench.baselines.on_policy import OnPolicy
-from nlac_bench.errors import ConfigError
 from nlac_bench.learner.batch import TokenBatch
 from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.rollout.engines.engine import derive_seed
@@ -26,21 +26,15 @@ class RFT(OnPolicy[RftConfig]):
         super().__init__(resources)
         self.recorded: list[Transition] = []
         """The steps of an earlier run's successful episodes."""
+        self.position = 0
+        """How many recorded steps were drawn, in all passes."""
 
     def remember(self, episodes: Sequence[Episode]) -> int:
         """Keep the steps of the successful ones of ``episodes``, of any policy; return their number.
 
         Steps with too long prompts are left out.
-
-        Raises:
-            ConfigError: none of ``episodes`` succeeded.
         """
-        if not (accepted := self.accepted(episodes)):
-            raise ConfigError(
-                f"--offline: none of the {len(episodes)} episodes succeeded, and {type(self).__name__} "
-                "learns from successful episodes only; use a run that has some"
-            )
-        played = [t for e in accepted for t in self.transitions(e)]
+        played = [t for e in self.accepted(episodes) for t in self.transitions(e)]
         self.recorded = [t for t in played if self.encoder.policy_fits(t)]
         self.encoder.too_long += len(played) - len(self.recorded)
         return len(self.recorded)
@@ -64,18 +58,30 @@ class RFT(OnPolicy[RftConfig]):
         return metrics | {"accepted": sum(bool(e.success) for e in episodes) / len(episodes)}
 
     def imitate_recorded(self, max_steps: int | None) -> Metrics:
-        """Train on the recorded steps in random order, but take at most ``test_freq`` gradient steps."""
-        rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "recorded"))
-        count = self.config.test_freq * self.config.mini_batch_size
-        drawn = [self.recorded[i] for i in rng.permutation(len(self.recorded))[:count]]
-        made = [self.encoder.acted(t.state, t.action, "policy", group=n) for n, t in enumerate(drawn)]
-        batches = self.mini_batches([s for s in made if s is not None])
-        return self.take_steps(iter(batches), self.loss, max_steps)
+        """Continue the pass over the recorded steps in random order, to its end or the next validation."""
+        c = self.config
+        steps = c.test_freq if max_steps is None else min(c.test_freq, max_steps)
+        number, start = divmod(self.position, len(self.recorded))
+        rng = np.random.default_rng(derive_seed(self.resources.seed, number, "recorded"))
+        drawn = rng.permutation(len(self.recorded))[start : start + steps * c.mini_batch_size]
+        self.position += len(drawn)
+        chosen = [self.recorded[i] for i in drawn]
+        made = [self.encoder.acted(t.state, t.action, "policy", group=n) for n, t in enumerate(chosen)]
+        return self.take_steps(iter(self.mini_batches([s for s in made if s is not None])), self.loss, steps)
 
     def accepted(self, episodes: Sequence[Episode]) -> list[Episode]:
         """Return the successful episodes; with ``distinct``, equal ones of a task once."""
         successes = [e for e in episodes if e.success]
         return distinct(successes) if self.config.distinct else successes
+
+    def save(self, folder: Path) -> dict[str, object]:
+        """Return the version of the weights and the position in the recorded steps."""
+        return super().save(folder) | {"position": self.position}
+
+    def load(self, folder: Path, state: Mapping[str, Any]) -> None:
+        """Restore what ``save`` returned; earlier versions saved no position."""
+        super().load(folder, state)
+        self.position = int(state.get("position", 0))
 
     def loss(self, batch: TokenBatch) -> LossFn:
         """Return the mean negative log-likelihood per token, plus the KL penalty."""

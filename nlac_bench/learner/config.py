@@ -2,7 +2,7 @@
 
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -12,6 +12,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.learner.transition_cost import TransitionCost
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.settings import Settings
+from nlac_bench.types import Episode
 
 if TYPE_CHECKING:
     from nlac_bench.learner.learner_config import LearnerConfig
@@ -148,6 +149,13 @@ class TrainConfig(Settings):
                 f"train.rollouts_per_task = {self.rollouts_per_task}"
             )
         return self
+
+    def check_offline(self, episodes: Sequence[Episode]) -> None:
+        """Raise an error if nothing can be learned from the recorded ``episodes`` (``--offline``).
+
+        Raises:
+            ConfigError: the message says which episodes the method needs; by default it needs none.
+        """
 
     @property
     def chosen_precision(self) -> Literal["fp32", "bf16"]:

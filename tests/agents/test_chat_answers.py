@@ -327,14 +327,33 @@ def test_answers_in_a_form_can_be_read(thinking: chat_forms.Thinking) -> None:
     assert all(isinstance((form or ())[thinking != "opened"], Free) for form in forms)
 
 
-def test_recorded_actions_get_the_form_of_replies() -> None:
-    for style, thought in ((CHAT, ""), (ChatPrompts("first"), "<think>\n\n</think>\n\n")):
-        own = Turn("is it red?", "no", info={"full_text": "I wonder. Action: is it red?"})
-        scripted = Turn("is it red?", "no")
-        in_form([Episode("demo", "t", 0, 0, "hello", [scripted, own])], style)
-        reply = f"{thought}Action: is it red?"
-        assert scripted.info["full_text"] == reply
-        assert style.heard(reply, STATE) == "is it red?" and own.info["full_text"].startswith("I wonder")
+CALL = '{"name": "look", "arguments": {}}'
+THOUGHT = "<think>\n\n</think>\n\n"
+
+
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        (Turn("is it red?", "no"), "{thought}Action: is it red?"),  # of a scripted agent
+        (Turn(CALL, "no", info={"full_text": "Let me look."}), f"{{thought}}Action: {CALL}"),  # a native call
+        (Turn(CALL, "no", info={"full_text": ""}), f"{{thought}}Action: {CALL}"),
+        (Turn(f"Thought: so\nAction: {CALL}", "no"), None),  # whole replies, as react passes them with tools
+        (Turn("is it red?", "no", info={"full_text": "I wonder. Action: is it red?"}), None),
+        (Turn(CALL, "no", info={"full_text": f"<think>\nso\n</think>\n\n{CALL}"}), None),
+    ],
+)
+def test_recorded_actions_get_the_form_of_replies(turn: Turn, said: str | None) -> None:
+    for style, thought in ((CHAT, ""), (ChatPrompts("first"), THOUGHT)):
+        mine = deepcopy(turn)
+        in_form([Episode("demo", "t", 0, 0, "hello", [mine])], style)
+        if said is None:
+            assert mine == turn
+        else:
+            reply = mine.info["full_text"]
+            assert reply == said.replace("{thought}", thought) and style.heard(str(reply), STATE) == turn.text
+    compact = deepcopy(turn)
+    in_form([Episode("demo", "t", 0, 0, "hello", [compact])], CompactPrompts())
+    assert turn.text in str(compact.info.get("full_text", compact.text))
 
 
 def test_the_setting_forms_changes_the_chat_style_only() -> None:

@@ -454,19 +454,48 @@ def test_rft_imitates_recorded_successes() -> None:
     rft: RFT = make("rft", mini_batch_size=1, test_freq=2)
     won, lost = episode("a", [0.0, 0.0, 1.0]), episode("b", [0.0])
     assert rft.remember([won, won, lost]) == 3, "equal successes of a task are learned once"
-    first = rft.recorded[0]
-    sequence = rft.encoder.acted(first.state, first.action, "policy")
+    sequence = rft.encoder.acted(rft.recorded[0].state, rft.recorded[0].action, "policy")
     assert sequence is not None
     start, ids = sequence.loss_mask.index(1.0), sequence.ids
     before = rft.learner.text_logprobs(ids, start)
     assert asyncio.run(rft.update([]))["gradient_steps"] == 2, "an iteration ends at the next validation"
+    assert asyncio.run(rft.update([]))["gradient_steps"] == 1, "the pass is ended"
     assert asyncio.run(rft.update([], 1))["gradient_steps"] == 1, "a budget is not exceeded"
     assert sum(rft.learner.text_logprobs(ids, start)) > sum(before)
 
 
-def test_rft_refuses_recorded_failures() -> None:
-    with pytest.raises(NlacBenchError, match="none of the 2 episodes succeeded, and RFT learns"):
-        make("rft").remember([episode("a", [0.0]), episode("b", [0.0])])
+def test_rft_continues_its_pass_over_recorded_steps_after_a_resume(tmp_path: Path) -> None:
+    seen: list[list[int]] = []
+    won = episode("a", [0.0, 0.0, 0.0, 1.0])
+
+    def drawn(rft: RFT) -> list[int]:
+        """The steps that one update learns, by number."""
+        batches, steps = rft.mini_batches, rft.recorded
+        acted = rft.encoder.acted
+        found: list[int] = []
+
+        def spy(state: Any, *others: Any, **named: Any) -> Any:
+            found.append(next(t.step for t in steps if t.state is state))
+            return acted(state, *others, **named)
+
+        rft.encoder.acted = spy  # type: ignore[method-assign]
+        asyncio.run(rft.update([]))
+        rft.encoder.acted, rft.mini_batches = acted, batches  # type: ignore[method-assign]
+        return found
+
+    rft: RFT = make("rft", mini_batch_size=1, test_freq=3)
+    rft.remember([won])
+    seen.append(drawn(rft))
+    resumed: RFT = make("rft", mini_batch_size=1, test_freq=3)
+    resumed.remember([won])
+    resumed.load(tmp_path, rft.save(tmp_path))
+    seen.append(drawn(resumed))
+    assert [len(each) for each in seen] == [3, 1] and sorted(seen[0] + seen[1]) == [0, 1, 2, 3]
+
+
+def test_early_experience_keeps_no_recorded_episodes() -> None:
+    with pytest.raises(NlacBenchError, match="on policy"):
+        make("early_experience").remember([episode("a", [1.0])])
 
 
 @pytest.mark.parametrize("name", ["rft", "nlac", "sac"])

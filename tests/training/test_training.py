@@ -7,7 +7,7 @@ import math
 import shutil
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from nlac_bench import tiny
+from nlac_bench.baselines.rft import RFT
 from nlac_bench.cli import app
 from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.model_defaults import is_tiny
@@ -36,6 +37,7 @@ from nlac_bench.training.run import TrainingResult, train_and_test, trained
 from nlac_bench.training.untrained import check_base
 from nlac_bench.types import Episode, Turn
 from tests.cli.command import nlac_bench, one_json
+from tests.rollout import tiny_model
 from tests.rollout.fault_server import FaultServer, Reply, completion
 
 ENV = 'math500_hard@{"level": 1}'
@@ -296,21 +298,37 @@ def test_learning_from_a_folder_of_episodes_alone(whole: Path, tmp_path: Path) -
         play(leaked, config(steps=2, offline=str(whole / "base")))
 
 
-def test_rft_imitates_the_oracle_and_not_its_failures(tmp_path: Path) -> None:
-    """The oracle's calls are learned in the form of the policy's replies, without its own episodes."""
-    recorded, env = tmp_path / "recorded", "first_steps"
-    shown = ["run", "--env", env, "--split", "train", "--limit", "12", "--out", str(recorded)]
-    nlac_bench(*shown, "--agent", "oracle")
-    train = {**{name: value for name, value in SMALL.items() if name != "probes"}, "budget": "steps=3"}
-    settings = {"env": env, "agent": "rft", "offline": str(recorded), "train": train}
-    assert play(tmp_path / "run", config(3, **settings))
-    last = latest(list(RunFolder.open(tmp_path / "run").metrics()), "iteration")[-1]
-    assert last["env_steps"] == 0 and last["tokens"] == 0 and last["gradient_steps_total"] == 3
-    assert last["nll"] > 0
-    silent = tmp_path / "silent"
-    nlac_bench(*shown[:-1], str(silent), "--agent", "silent")
-    with pytest.raises(ConfigError, match="none of the 12 episodes succeeded"):
-        play(tmp_path / "refused", config(3, **{**settings, "offline": str(silent)}))
+def test_recorded_actions_are_learned_in_the_form_that_the_prompt_asks_for(tmp_path: Path) -> None:
+    tiny_model.model(context=8192).save_pretrained(tmp_path / "model")
+    tiny_model.tokenizer().save_pretrained(tmp_path / "model")
+    env, recorded = "examples.register_env:CountDown-v0", str(tmp_path / "recorded")
+    nlac_bench("run", "--env", env, "--split", "train", "--agent", "oracle", "--out", recorded)
+    settings = {"env": env, "agent": "rft", "offline": recorded, "model": str(tmp_path / "model")}
+    prepared = prepare(
+        config(1, **settings, train={"budget": "steps=1", "val_tasks": 1, "precision": "fp32"})
+    )
+    with make_training(prepared, tmp_path, lambda row: None, lambda row: None) as training:
+        learned = cast(RFT, training.algorithm).recorded
+        assert learned and all(step.action.startswith("Action: ") for step in learned)
+    prepared.agent.engine.close()  # type: ignore[attr-defined]
+
+
+def test_rft_imitates_the_oracle(tmp_path: Path) -> None:
+    env, recorded = "first_steps", tmp_path / "recorded"
+    nlac_bench(
+        "run", "--env", env, "--split", "train", "--limit", "12", "--agent", "oracle", "--out", str(recorded)
+    )
+    train = {**{name: value for name, value in SMALL.items() if name != "probes"}, "lr": 1e-3}
+    settings = {
+        "env": env,
+        "agent": "rft",
+        "offline": str(recorded),
+        "train": {**train, "budget": "steps=12"},
+    }
+    assert play(tmp_path / "run", config(12, **settings))
+    rows = latest(list(RunFolder.open(tmp_path / "run").metrics()), "iteration")
+    assert rows[-1]["env_steps"] == 0 and rows[-1]["tokens"] == 0 and rows[-1]["gradient_steps_total"] == 12
+    assert rows[-1]["nll"] < rows[0]["nll"]
 
 
 @needs_a_run

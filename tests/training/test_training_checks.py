@@ -43,7 +43,12 @@ def config(**changes: Any) -> RunConfig:
         ({"max_cost": 1.0, "price": "1,1"}, "--budget tokens=N"),
         ({"offline": "no/such/run"}, "no/such/run"),
         ({"offline": "no/such/run", "agent": "ppo"}, "on policy"),
-        ({"offline": "no/such/run", "train": {"budget": "env_steps=10"}}, "is never spent"),
+        ({"offline": "no/such/run", "train": {"budget": "env_steps=10"}}, "use --budget steps=N or tokens=N"),
+        (
+            {"offline": "no/such/run", "agent": "rft", "train": {"budget": "tokens=10"}},
+            "samples no answers, so --budget tokens=10 is never spent; use --budget steps=N",
+        ),
+        ({"offline": "no/such/run", "train": {"total_epochs": 2}}, "total_epochs = 2 has no meaning"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_by_the_outline(changes: dict[str, Any], said: str) -> None:
@@ -65,6 +70,14 @@ def test_offline_episodes_of_validation_tasks_alone_are_refused(tmp_path: Path) 
     with pytest.raises(NlacBenchError, match="validation"):  # half of the tasks, this one among them
         for seed in range(20):
             outline(config(env=env, offline=str(tmp_path / "run"), train={"val_tasks": 10_000}, seed=seed))
+
+
+def test_a_method_that_imitates_successes_needs_one(tmp_path: Path) -> None:
+    failed = recorded(tmp_path / "failed", {"env": ENV, "split": "train"}, split="train")
+    settings = {"offline": failed, "train": {"val_tasks": 1}}
+    assert outline(config(**settings)).plan, "NLAC learns from failures"
+    with pytest.raises(NlacBenchError, match="none of the 1 episodes succeeded"):
+        outline(config(agent="rft", **settings))
 
 
 def test_offline_episodes_of_another_environment_are_refused(tmp_path: Path) -> None:

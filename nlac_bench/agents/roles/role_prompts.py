@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.envs import react
 from nlac_bench.rollout.engines.forms import Form
 from nlac_bench.types import Episode, Messages
 
@@ -165,11 +166,11 @@ class ComparingPrompts(RolePrompts, Protocol):
 
 
 def in_form(episodes: Iterable[Episode], prompts: RolePrompts) -> None:
-    """Give the turns of recorded ``episodes`` the replies that the policy's prompt asks for.
+    """Give the turns of recorded ``episodes`` replies that the policy can write, where they have none.
 
-    A turn without ``full_text`` was passed to the environment as it is: it is an action of a scripted agent,
-    or of a policy whose replies are actions.
+    A native tool call is no part of the text beside it, and a scripted agent's reply is its action alone.
     """
     for turn in (turn for episode in episodes for turn in episode.turns):
-        if "full_text" not in turn.info and (reply := prompts.reply(turn.text)) != turn.text:
-            turn.info["full_text"] = reply
+        said = str(turn.info.get("full_text", turn.text))
+        if turn.text not in said or (said == turn.text and react.first_action(said) is None):
+            turn.info["full_text"] = prompts.reply(turn.text)

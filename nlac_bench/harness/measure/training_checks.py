@@ -14,6 +14,7 @@ from nlac_bench.harness.measure.training_tasks import split_tasks
 from nlac_bench.harness.runs import named_agents
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.seeds import Planned
+from nlac_bench.learner.config import Budget
 
 TRAINING_PACKAGES = ("torch", "transformers", "safetensors")
 
@@ -59,12 +60,20 @@ def check_training(config: RunConfig, plan: Sequence[Planned], environments: Env
         raise ConfigError(
             f"--offline: {config.agent} learns on policy and cannot use recorded episodes; use one of {able}"
         )
-    if settings.budget.startswith("env_steps") and settings.total_epochs is None:
+    if settings.total_epochs is not None:
         raise ConfigError(
-            f"--offline plays no episodes, so --budget {settings.budget} is never spent; use "
-            "--budget steps=N or tokens=N"
+            f"--offline plays no tasks, so train.total_epochs = {settings.total_epochs} has no meaning; "
+            "leave it out, and limit the training with --budget"
         )
-    offline_episodes(Path(config.offline), environments, config, plan)
+    cost = settings.cost(1.0)
+    spends = ["steps"] + ["tokens"] * (sum(cost.answers.values()) > cost.played)
+    if Budget.parse(settings.budget).unit not in spends:
+        silent = "" if "tokens" in spends else " and samples no answers"
+        raise ConfigError(
+            f"--offline: {config.agent} plays no episodes{silent}, so --budget {settings.budget} is never "
+            f"spent; use --budget {' or '.join(f'{unit}=N' for unit in spends)}"
+        )
+    settings.check_offline(offline_episodes(Path(config.offline), environments, config, plan))
 
 
 def _check_engine(config: RunConfig) -> None:

@@ -122,7 +122,7 @@ def training_estimate_of(
     learned = {
         "steps": float(budget.amount * per_step),
         "env_steps": budget.amount / cost.env_steps,
-        "tokens": budget.amount / tokens(cost.answers, lengths),
+        "tokens": budget.amount / (sampled or 1.0),
     }[budget.unit]
     steps = max(1, round(learned / per_step))
     batch = settings.train_batch_size
