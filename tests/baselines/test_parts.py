@@ -465,32 +465,25 @@ def test_rft_imitates_recorded_successes() -> None:
 
 
 def test_rft_continues_its_pass_over_recorded_steps_after_a_resume(tmp_path: Path) -> None:
-    seen: list[list[int]] = []
     won = episode("a", [0.0, 0.0, 0.0, 1.0])
 
-    def drawn(rft: RFT) -> list[int]:
-        """The steps that one update learns, by number."""
-        batches, steps = rft.mini_batches, rft.recorded
-        acted = rft.encoder.acted
-        found: list[int] = []
+    def learned(rft: RFT) -> list[int]:
+        """Return the numbers of the steps that one update learns."""
+        acted, found = rft.encoder.acted, list[int]()
 
         def spy(state: Any, *others: Any, **named: Any) -> Any:
-            found.append(next(t.step for t in steps if t.state is state))
+            found.append(next(t.step for t in rft.recorded if t.state is state))
             return acted(state, *others, **named)
 
         rft.encoder.acted = spy  # type: ignore[method-assign]
         asyncio.run(rft.update([]))
-        rft.encoder.acted, rft.mini_batches = acted, batches  # type: ignore[method-assign]
         return found
 
-    rft: RFT = make("rft", mini_batch_size=1, test_freq=3)
-    rft.remember([won])
-    seen.append(drawn(rft))
-    resumed: RFT = make("rft", mini_batch_size=1, test_freq=3)
-    resumed.remember([won])
-    resumed.load(tmp_path, rft.save(tmp_path))
-    seen.append(drawn(resumed))
-    assert [len(each) for each in seen] == [3, 1] and sorted(seen[0] + seen[1]) == [0, 1, 2, 3]
+    first, resumed = (make("rft", mini_batch_size=1, test_freq=3) for _ in range(2))
+    assert first.remember([won]) == resumed.remember([won]) == 4
+    before = learned(first)
+    resumed.load(tmp_path, first.save(tmp_path))
+    assert len(before) == 3 and sorted(before + learned(resumed)) == [0, 1, 2, 3]
 
 
 def test_early_experience_keeps_no_recorded_episodes() -> None:
