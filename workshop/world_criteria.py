@@ -41,7 +41,7 @@ def changes_data(record: ProbeRecord) -> bool:
     return any(call.name in WRITES["retail"] for call in calls)
 
 
-def failure_untold(record: ProbeRecord) -> bool:
+def outcome_unreported(record: ProbeRecord) -> bool:
     """Return whether the newest message before the action does not say that the order is on hold."""
     return ON_HOLD not in record.heard
 
@@ -68,12 +68,14 @@ def _area(records: Sequence[ProbeRecord], said: Sequence[bool]) -> str:
 
 
 def critic_table(runs: Sequence[RunFolder]) -> str:
-    """Return the rows of the first and the last validation of each run, on all states, on those in which the
-    customer has not just told the failure, and on the calls that change the shop."""
+    """Return the rows of the first and the last validation of each run: on all states, on those whose newest
+    message does not report the failure, and on the calls that change the shop."""
     lines, probes = [], [(run, list(read_probes(run.path))) for run in runs]
     selections = {
-        "all states": lambda record: True, "untold failures": failure_untold, "changing calls": changes_data,
-    }  # fmt: skip
+        "all states": lambda record: True,
+        "outcome unreported": outcome_unreported,
+        "changing calls": changes_data,
+    }
     for which, chosen in selections.items():
         for run, records in probes:
             for iteration in dict.fromkeys((records[0].iteration, records[-1].iteration)) if records else ():

@@ -32,7 +32,8 @@ class RftConfig(TrainConfig):
     """
 
     distinct: bool = Field(
-        True, description="learn equal successes of a task once in an iteration, as the paper does"
+        True,
+        description="learn equal successes of a task once in an iteration or offline pass, as the paper does",
     )
 
     def check_offline(self, episodes: Sequence[Episode]) -> None:

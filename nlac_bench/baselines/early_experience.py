@@ -28,7 +28,7 @@ from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.baselines.control_config import EarlyExperienceConfig
 from nlac_bench.baselines.on_policy import OnPolicy
-from nlac_bench.baselines.rft import RFT, distinct
+from nlac_bench.baselines.rft import RFT, succeeded
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.learner.batch import TokenSequence
 from nlac_bench.learner.outputs import Metrics
@@ -55,9 +55,8 @@ class EarlyExperience(RFT):
         """Find D; make the sequences of (s, a, s′) or of (s, a)."""
         c, predicts = self.config, self.predicts
         self.metrics = {"predicts": float(predicts)}
-        shown = await self.demonstrated(episodes) if c.imitates == "expert" else succeeded(episodes)
-        learned = distinct(shown) if c.distinct else shown
-        found = [t for e in learned for t in self.transitions(e)]
+        shown = await self.demonstrated(episodes) if c.imitates == "expert" else episodes
+        found = [t for e in self.accepted(shown) for t in self.transitions(e)]
         lessons = [Lesson(t, 1.0, self.speaking.speaker(self.version, n), n) for n, t in enumerate(found)]
         observed: list[list[TokenSequence | None]] = [[] for _ in lessons]
 
@@ -109,11 +108,6 @@ class EarlyExperience(RFT):
             kind = str(info.get("action_kind", "message"))
             found.append(self.encoder.observed(t.state, action.text, answer, kind, lesson.index))
         return found
-
-
-def succeeded(episodes: Sequence[Episode]) -> list[Episode]:
-    """Return the successful episodes."""
-    return [e for e in episodes if e.success]
 
 
 @dataclass(frozen=True)

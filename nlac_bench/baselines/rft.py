@@ -55,7 +55,7 @@ class RFT(OnPolicy[RftConfig]):
         """Train on the turns of the successful episodes once; take no step if no episode succeeded."""
         sequences = [s for turns in self.turns(self.accepted(episodes)) for s in turns if s is not None]
         metrics = self.take_steps(iter(self.mini_batches(sequences)), self.loss, max_steps)
-        return metrics | {"accepted": sum(bool(e.success) for e in episodes) / len(episodes)}
+        return metrics | {"accepted": len(succeeded(episodes)) / len(episodes)}
 
     def imitate_recorded(self, max_steps: int | None) -> Metrics:
         """Continue the pass over the recorded steps in random order, to its end or the next validation."""
@@ -71,7 +71,7 @@ class RFT(OnPolicy[RftConfig]):
 
     def accepted(self, episodes: Sequence[Episode]) -> list[Episode]:
         """Return the successful episodes; with ``distinct``, equal ones of a task once."""
-        successes = [e for e in episodes if e.success]
+        successes = succeeded(episodes)
         return distinct(successes) if self.config.distinct else successes
 
     def save(self, folder: Path) -> dict[str, object]:
@@ -93,6 +93,11 @@ class RFT(OnPolicy[RftConfig]):
             return with_kl(nll, self.config, outputs, micro.loss_mask, mean, metrics), metrics
 
         return compute
+
+
+def succeeded(episodes: Sequence[Episode]) -> list[Episode]:
+    """Return the successful episodes."""
+    return [e for e in episodes if e.success]
 
 
 def distinct(episodes: Sequence[Episode]) -> list[Episode]:

@@ -1,7 +1,7 @@
 """What a training method computes for each transition that it learns from, as its settings predict it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from nlac_bench.types import Role
@@ -38,6 +38,11 @@ class TransitionCost:
     def env_steps(self) -> float:
         """All environment steps."""
         return self.played + self.further_steps
+
+    def offline(self) -> "TransitionCost":
+        """Return the cost if recorded episodes are learned from and none are played (``--offline``)."""
+        own = self.answers.get("policy", 0.0) - self.played
+        return replace(self, played=0.0, answers={**self.answers, "policy": own})
 
 
 def tokens(counts: Counts, lengths: Counts) -> float:

@@ -87,7 +87,7 @@ def test_the_first_and_the_last_validation_are_shown(tmp_path: Path) -> None:
     rows = [line.split()[:5] for line in critic_table([run]).splitlines()[2:]]
     assert rows == [
         ["all", "states", str(WORLD), "0", "2"], ["all", "states", str(WORLD), "2", "3"],
-        ["untold", "failures", str(WORLD), "0", "2"], ["untold", "failures", str(WORLD), "2", "2"],
+        ["outcome", "unreported", str(WORLD), "0", "2"], ["outcome", "unreported", str(WORLD), "2", "2"],
         ["changing", "calls", str(WORLD), "0", "2"], ["changing", "calls", str(WORLD), "2", "3"],
     ]  # fmt: skip
 

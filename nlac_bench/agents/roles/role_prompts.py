@@ -166,9 +166,9 @@ class ComparingPrompts(RolePrompts, Protocol):
 
 
 def in_form(episodes: Iterable[Episode], prompts: RolePrompts) -> None:
-    """Give the turns of recorded ``episodes`` replies that the policy can write, where they have none.
+    """Set ``full_text`` of turns of recorded ``episodes`` whose reply lacks the action or the policy's form.
 
-    A native tool call is no part of the text beside it, and a scripted agent's reply is its action alone.
+    These are native tool calls, which are not part of the text beside them, and actions of scripted agents.
     """
     for turn in (turn for episode in episodes for turn in episode.turns):
         said = str(turn.info.get("full_text", turn.text))

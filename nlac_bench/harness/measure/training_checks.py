@@ -65,10 +65,10 @@ def check_training(config: RunConfig, plan: Sequence[Planned], environments: Env
             f"--offline plays no tasks, so train.total_epochs = {settings.total_epochs} has no meaning; "
             "leave it out, and limit the training with --budget"
         )
-    cost = settings.cost(1.0)
-    spends = ["steps"] + ["tokens"] * (sum(cost.answers.values()) > cost.played)
+    samples = any(settings.cost(1.0).offline().answers.values())
+    spends = ["steps", "tokens"] if samples else ["steps"]
     if Budget.parse(settings.budget).unit not in spends:
-        silent = "" if "tokens" in spends else " and samples no answers"
+        silent = "" if samples else " and samples no answers"
         raise ConfigError(
             f"--offline: {config.agent} plays no episodes{silent}, so --budget {settings.budget} is never "
             f"spent; use --budget {' or '.join(f'{unit}=N' for unit in spends)}"

@@ -102,9 +102,8 @@ def training_estimate_of(
     lengths: defaultdict[Role, float] = defaultdict(lambda: min(answer_tokens, most))
     lengths["policy"] = min(policy_tokens or answer_tokens, most)
     cost, per_step = settings.cost(turns), settings.transitions_per_step(turns)
-    played = 0.0 if config.offline else cost.played
-    answers: Counts = {**cost.answers, "policy": cost.answers.get("policy", 0.0) - cost.played + played}
-    sampled = tokens(answers, lengths)
+    here = cost.offline() if config.offline else cost
+    sampled = tokens(here.answers, lengths)
 
     def prompts(length: float) -> Counts:
         """The tokens of each role's prompts; others than the policy have instructions of their own."""
@@ -126,13 +125,13 @@ def training_estimate_of(
     }[budget.unit]
     steps = max(1, round(learned / per_step))
     batch = settings.train_batch_size
-    episodes = math.ceil(learned * played / max(1.0, turns) / batch) * batch
+    episodes = math.ceil(learned * here.played / max(1.0, turns) / batch) * batch
     validations = 1 + math.ceil(steps / settings.test_freq)
     generated, operations = learned * sampled, learned * operations_of(new)
     trained = learned * (computed(cost.backward, prompt) + computed(cost.forward, prompt))
     answer = round(tokens(cost.answers, lengths) / sum(cost.answers.values()))
     # An engine with a prefix cache reads a conversation once for all roles.
-    read = learned * max(1.0, played) * prompt if sampled else 0.0
+    read = learned * max(1.0, here.played) * prompt if sampled else 0.0
     counts = (episodes, validations, read)
     # Memory is that of the step with the longest answers, and untrained models write long ones.
     longest = tokens(cost.backward, defaultdict(lambda: most)) + tokens(cost.backward, prompts(new))
